@@ -56,7 +56,7 @@ def _imported(kind: str, name: str, path: str) -> object:
         module = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise UsageError(
-            f"{kind}: {name!r} cannot be imported: {error}; looked in the installed packages and in {Path.cwd()}"
+            f"{kind}: {name!r} cannot be imported: {error}; looked among the installed packages and here"
         ) from error
     except ImportError as error:
         raise UsageError(f"{kind}: {name!r} cannot be imported: {error}") from error
@@ -71,9 +71,9 @@ def _imported(kind: str, name: str, path: str) -> object:
 
 
 def _make_current_folder_importable() -> None:
-    # Installed console scripts, unlike `python -m`, leave the current folder off the path. It goes last, so that
-    # a stray file there never shadows an installed package, and it stays: what the user's module imports later,
-    # and worker processes that receive its functions by name, need it too.
+    # Installed console scripts, unlike `python -m`, leave the current folder off the path. It goes last, so
+    # that a stray file there never shadows an installed package, and it stays: what the user's module imports
+    # later, and worker processes that receive its functions by name, need it too.
     folder = str(Path.cwd())
     if folder not in sys.path:
         sys.path.append(folder)
