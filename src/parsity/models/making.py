@@ -27,14 +27,10 @@ def make_network(network: str | NetworkFactory, *, seed: int) -> nn.Module:
     """
     factory = resolve("networks", network, NETWORKS) if isinstance(network, str) else network
     if not callable(factory):
-        raise UsageError(
-            f"network {network!r}: expected a callable that builds a torch.nn.Module, found {factory!r}"
-        )
+        raise UsageError(f"network {network!r}: expected a callable that builds a torch.nn.Module, found {factory!r}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         module = factory()
     if not isinstance(module, nn.Module):
-        raise UsageError(
-            f"network {network!r}: it must build a torch.nn.Module, but gave {type(module).__name__}"
-        )
+        raise UsageError(f"network {network!r}: it must build a torch.nn.Module, but gave {type(module).__name__}")
     return module
