@@ -1,0 +1,74 @@
+"""What every engine offers.
+
+An `Engine` is made once for a network and a data set; it may compile, trace or allocate. Each trial then gets a
+`Replica`: one copy of the network's weights, with its mask and the optimiser's slots, that can be advanced. Vectors
+are flat float32, in the order of ``network.named_parameters()``, each parameter in its own contiguous layout,
+whatever an engine keeps inside. Images are named by their index in the data set's training file.
+
+Numbers depend on (weights, mask, slots, images, rule) alone - never on other replicas, or on how a replica got there.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from parsity.data import Dataset
+from parsity.optimisation import Rule
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything a replica is, as tensors of its own: what a checkpoint keeps."""
+
+    weights: Tensor
+    slots: tuple[Tensor, ...]
+    buffers: tuple[Tensor, ...]
+
+
+class Replica(ABC):
+    """One trial's weights, ready to be advanced."""
+
+    @abstractmethod
+    def advance(self, batches: Sequence[Tensor], rule: Rule, step: int) -> Tensor:
+        """Take ``len(batches)`` steps, the first being number ``step``; return each step's loss before its update.
+
+        Losses and gradients are means over the batch. What becomes infinite or not-a-number is left so.
+        """
+
+    @abstractmethod
+    def gradient(self, images: Tensor) -> tuple[float, Tensor]:
+        """The mean loss over ``images`` and its gradient, however many; pruned entries of the gradient are zero."""
+
+    @abstractmethod
+    def margins(self, images: Tensor) -> Tensor:
+        """By how much the label's logit exceeds the highest other one; an image is right if that is above zero."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """A copy of the state, from which `Engine.replica` goes on bit for bit."""
+
+    @abstractmethod
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a state that `snapshot` gave."""
+
+
+class Engine(ABC):
+    """Makes replicas of one network over one data set."""
+
+    name: ClassVar[str]
+
+    def __init__(self, network: nn.Module, dataset: Dataset) -> None:
+        self.network = network
+        self.dataset = dataset
+
+    @abstractmethod
+    def replica(self, snapshot: Snapshot, *, mask: Tensor | None = None, seed: int = 0) -> Replica:
+        """A replica at ``snapshot``; with a flat boolean ``mask``, pruned entries are and stay exactly zero.
+
+        ``seed`` serves networks that draw random numbers while training, such as dropout.
+        """
