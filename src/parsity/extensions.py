@@ -37,12 +37,15 @@ def resolve(kind: str, name: str, built_in: Mapping[str, str]) -> object:
     raise UsageError(unknown(kind, name, [*built_in, *entry_points]))
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Say in one line that ``name`` is none of ``known``, what is allowed, and what it may have meant."""
+def unknown(kind: str, name: str, known: Iterable[str], *, paths: bool = True) -> str:
+    """Say in one line that ``name`` is none of ``known``, what is allowed, and what it may have meant.
+
+    ``paths`` says whether an import path would have been allowed too.
+    """
     names = sorted(set(known))
     close = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
-    allowed = ", ".join([*names, "or an import path package.module:function"])
+    allowed = ", ".join([*names, "or an import path package.module:function"] if paths else names)
     return f"{kind}: {name!r} is not known{hint}; allowed are {allowed}"
 
 

@@ -9,20 +9,47 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from parsity.data.catalogue import CATALOGUE, Entry, File
+
 if TYPE_CHECKING:
-    from parsity.data.dataset import Dataset as Dataset
-    from parsity.data.order import Batches as Batches
-    from parsity.data.order import Split as Split
-    from parsity.data.order import split as split
+    from parsity.data.checking import Finding, check
+    from parsity.data.dataset import Dataset
+    from parsity.data.fetching import fetch
+    from parsity.data.loading import load
+    from parsity.data.order import Batches, Split, split
+    from parsity.data.places import Place, locate
+    from parsity.data.sheet import contact_sheet
 
 _HOMES = {
     "Batches": "order",
     "Dataset": "dataset",
+    "Finding": "checking",
+    "Place": "places",
     "Split": "order",
+    "check": "checking",
+    "contact_sheet": "sheet",
+    "fetch": "fetching",
+    "load": "loading",
+    "locate": "places",
     "split": "order",
 }
 
-__all__ = ["Batches", "Dataset", "Split", "split"]
+__all__ = [
+    "CATALOGUE",
+    "Batches",
+    "Dataset",
+    "Entry",
+    "File",
+    "Finding",
+    "Place",
+    "Split",
+    "check",
+    "contact_sheet",
+    "fetch",
+    "load",
+    "locate",
+    "split",
+]
 
 
 def __getattr__(name: str) -> object:
