@@ -77,7 +77,7 @@ class PlainReplica(Replica):
         """Make the shared network this replica's: its parameters and buffers become views of our vectors."""
         self._network.train(training)
         parameters = list(self._network.parameters())
-        chunks = self._weights.split([parameter.numel() for parameter in parameters])
+        chunks = torch.split(self._weights, [parameter.numel() for parameter in parameters])
         for parameter, chunk in zip(parameters, chunks, strict=True):
             parameter.data = chunk.view(parameter.shape)
         for buffer, ours in zip(self._network.buffers(), self._buffers, strict=True):

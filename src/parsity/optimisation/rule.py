@@ -51,7 +51,8 @@ def make_rule(optimiser: str, schedule: str, metaparameters: Mapping[str, Any]) 
 
 def metaparameter_names(optimiser: str, schedule: str) -> tuple[set[str], set[str]]:
     """The metaparameters a trial needs, and those it may have besides."""
-    needed, optional = {"learning_rate"}, set()
+    needed: set[str] = {"learning_rate"}
+    optional: set[str] = set()
     for factory in (_factory("optimisers", optimiser), _factory("schedules", schedule)):
         for name, parameter in inspect.signature(factory).parameters.items():
             (needed if parameter.default is inspect.Parameter.empty else optional).add(name)

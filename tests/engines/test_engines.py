@@ -1,0 +1,106 @@
+"""Every engine against the authors' recorded trajectories, and against the plain one."""
+
+import pytest
+import torch
+
+from parsity.data import Dataset
+from parsity.engines import ENGINES, Snapshot, make_engine
+from parsity.engines.plain import label_margins
+from parsity.optimisation import make_rule
+
+LINEAR = {"decay_steps": 10, "end_learning_rate_factor": 0.1}
+
+
+def recorded_dataset(reference) -> Dataset:
+    """The recorded inputs as a data set: images 32t..32t+31 are step t's batch."""
+    return Dataset.from_tensors(reference.images, reference.labels, name=reference.name)
+
+
+def beginning(weights, slots=1) -> Snapshot:
+    return Snapshot(weights.clone(), tuple(torch.zeros_like(weights) for _ in range(slots)), ())
+
+
+@pytest.fixture(params=list(ENGINES))
+def engine(request, reference):
+    return make_engine(request.param, reference.network(), recorded_dataset(reference))
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear"])
+@pytest.mark.parametrize("optimiser", ["sgd", "momentum", "nesterov"])
+def test_trajectories_are_the_authors(engine, reference, optimiser, schedule):
+    given = {"learning_rate": 0.05} | ({} if optimiser == "sgd" else {"momentum": 0.9})
+    rule = make_rule(optimiser, schedule, given | (LINEAR if schedule == "linear" else {}))
+    mask = reference.flat("mask/0.9").bool()
+    replica = engine.replica(beginning(reference.flat("w"), rule.optimiser.slots), mask=mask)
+    losses = replica.advance(torch.arange(640).view(20, 32).unbind(), rule, 0)
+    recorded = reference.training[f"{optimiser}/{schedule}/loss"]
+    assert losses.numpy() == pytest.approx(recorded, abs=1e-4)
+    weights = replica.snapshot().weights
+    expected = reference.flat(f"{optimiser}/{schedule}/w", training=True)
+    assert (weights - expected).abs().max() < 1e-4
+    assert not weights[~mask].any()
+
+
+def test_gradient_and_margins(engine, reference):
+    replica = engine.replica(beginning(reference.flat("w")))
+    loss, gradient = replica.gradient(torch.arange(64))
+    assert loss == pytest.approx(float(reference.arrays["logits/loss"]), abs=1e-5)
+    assert (gradient - reference.flat("grad")).abs().max() < 1e-5
+    right = replica.margins(torch.arange(64)) > 0
+    assert torch.equal(right, torch.from_numpy(reference.arrays["logits/correct"]).bool())
+
+
+@pytest.mark.parametrize("size", [1, 17, 150])
+def test_any_batch_size_is_the_plain_engines(engine, reference, size):
+    plain = make_engine("plain", reference.network(), recorded_dataset(reference))
+    generator = torch.Generator().manual_seed(size)
+    rule = make_rule("nesterov", "constant", {"learning_rate": 0.02, "momentum": 0.8})
+    mask = reference.flat("mask/0.5").bool()
+    batches = [torch.randint(2000, (size,), generator=generator) for _ in range(3)]
+    ends = []
+    for which in (engine, plain):
+        replica = which.replica(beginning(reference.flat("w")), mask=mask)
+        ends.append((replica.advance(batches, rule, 0), replica.snapshot(), replica.margins(batches[0])))
+    for ours, theirs in zip(ends[0][::2], ends[1][::2], strict=True):
+        assert torch.allclose(ours, theirs, atol=1e-4)
+    assert torch.allclose(ends[0][1].weights, ends[1][1].weights, atol=1e-5)
+    assert torch.allclose(ends[0][1].slots[0], ends[1][1].slots[0], atol=1e-4)
+
+
+def test_in_parts_equals_whole_and_neighbours_do_not_matter(engine, reference):
+    rule = make_rule("momentum", "linear", {"learning_rate": 0.05, "momentum": 0.9} | LINEAR)
+    batches = torch.arange(12 * 24).view(12, 24).unbind()
+    whole = engine.replica(beginning(reference.flat("w")))
+    losses = whole.advance(batches, rule, 0)
+    parts, neighbour = (
+        engine.replica(beginning(reference.flat("w"))),
+        engine.replica(beginning(reference.flat("w") * 2)),
+    )
+    pieces = [parts.advance(batches[:5], rule, 0)]
+    neighbour.advance(batches[3:4], rule, 0)
+    neighbour.margins(torch.arange(50))
+    saved = parts.snapshot()
+    parts.advance(batches[5:9], rule, 5)
+    parts = engine.replica(saved)
+    pieces.append(parts.advance(batches[5:], rule, 5))
+    assert torch.equal(torch.cat(pieces), losses)
+    ours, theirs = parts.snapshot(), whole.snapshot()
+    assert torch.equal(ours.weights, theirs.weights)
+    assert torch.equal(ours.slots[0], theirs.slots[0])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_what_is_not_finite_is_seen(engine, reference, value):
+    weights = reference.flat("w")
+    weights[400 + 40] = value
+    replica = engine.replica(beginning(weights))
+    losses = replica.advance([torch.arange(8)] * 2, make_rule("sgd", "constant", {"learning_rate": 0.1}), 0)
+    assert not torch.isfinite(losses[-1]) or not torch.isfinite(replica.snapshot().weights).all()
+    assert not torch.isfinite(replica.snapshot().weights).all()
+
+
+def test_margins_by_a_loop():
+    logits = torch.tensor([[1.0, 3.0, 2.0], [2.0, 2.0, 0.0], [0.0, float("nan"), 1.0]])
+    margins = label_margins(logits, torch.tensor([1, 0, 2]))
+    assert margins[:2].tolist() == [1.0, 0.0]
+    assert not margins[2] > 0
