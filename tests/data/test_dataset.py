@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsity.data import Dataset
@@ -20,6 +20,7 @@ def pictures(number: int = 12, channels: int = 3, seed: int = 0) -> torch.Tensor
 LABELS = torch.arange(12) % 3
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 1000), number=st.integers(2, 30), channels=st.sampled_from([1, 3]))
 def test_statistics_are_those_of_float64(seed: int, number: int, channels: int):
     images = pictures(number, channels, seed)

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parsity.data import Batches, split
@@ -59,6 +59,7 @@ def naive_stream(count: int, seed: int, length: int) -> torch.Tensor:
     return torch.cat(passes)[:length]
 
 
+@settings(deadline=None)
 @given(
     count=st.integers(1, 40),
     batch_size=st.integers(1, 100),
