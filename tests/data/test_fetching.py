@@ -16,6 +16,7 @@ import pytest
 from parsity.data import check, fetch
 from parsity.data.catalogue import Package
 from parsity.data.downloads import download
+from parsity.data.files import store
 from parsity.data.sources import OutOfReachError, unseen
 from parsity.errors import ParsityError
 
@@ -283,3 +284,24 @@ def test_a_users_folder_serves_instead_of_the_network_and_is_not_written_to(toy,
     assert fetch(toy.entry, folder=tmp_path / "theirs").kind == "folder"
     assert sorted(folder.iterdir()) == before
     assert not toy.cache.exists()
+
+
+def test_what_a_killed_run_left_is_removed_even_if_no_source_answers(toy):
+    part = leftover(toy, toy.entry, b"half a download")
+    (part.parent / "package-x" / "unpacked").mkdir(parents=True)
+    (part.parent / "tmpabc").write_bytes(b"half a file")
+    with pytest.raises(ParsityError, match="no source has it"):
+        fetch(toy.entry)
+    assert list(part.parent.iterdir()) == [part]
+
+
+def test_whoever_reads_a_file_that_is_replaced_reads_all_of_the_old_one(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"old" * 100_000)
+    with path.open("rb") as reader:
+        assert reader.read(3) == b"old"
+        store(path, b"new" * 100_000, work=tmp_path)
+        assert reader.read() == b"old" * 99_999
+    assert path.read_bytes() == b"new" * 100_000
+    assert [left.name for left in tmp_path.glob("*file*")] == ["file"]
+    assert path.stat().st_mode & 0o777 == 0o644

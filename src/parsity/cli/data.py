@@ -58,20 +58,24 @@ def _list(arguments: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("name", box=None, pad_edge=False, header_style="bold")
-    for heading in ("images", "test"):
-        table.add_column(heading, justify="right")
-    for heading in ("shape", "classes", "where", "source"):
-        table.add_column(heading, justify="right" if heading == "classes" else "left", overflow="fold")
+    terminal = sys.stdout.isatty()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("name", "images", "test", "shape", "classes", "where", *(() if terminal else ("source",))):
+        counted = heading in ("images", "test", "classes")
+        table.add_column(heading, justify="right" if counted else "left", overflow="fold")
+    sources = Table.grid(padding=(0, 2))
     for row in rows:
         shape = " x ".join(str(length) for length in row["shape"])
         where = row["where"] if row["path"] is None else f"{row['where']}: {_short(row['path'])}"
         counts = f"{row['images']:,}", f"{row['test_images']:,}"
-        table.add_row(
-            row["name"], *counts, shape, str(len(row["classes"])), where, f"{row['source']}; {row['licence']}"
-        )
-    terminal = sys.stdout.isatty()
-    Console(width=None if terminal else 240, highlight=False).print(table)
+        source = f"{row['source']}; {row['licence']}"
+        cells = (row["name"], *counts, shape, str(len(row["classes"])), where)
+        table.add_row(*cells, *(() if terminal else (source,)))
+        sources.add_row(row["name"], source)
+    console = Console(width=None if terminal else 240, highlight=False)
+    console.print(table)
+    if terminal:  # as a column they would not fit beside the rest
+        console.print("\n[bold]sources[/bold]", sources)
     return 0
 
 

@@ -102,7 +102,7 @@ def _ask(entry: Entry, order: Order) -> None:
         except (OutOfReachError, DamagedError) as error:
             reasons.append(str(error))
             following = f"; going on to {names[number]}" if names[number] else ""
-            logger.info("%s: %s is out of reach: %s%s", entry.name, name, error, following)
+            logger.info("%s: not to be had from %s (%s)%s", entry.name, name, error, following)
         else:
             logger.info("%s: fetched from %s", entry.name, name)
             return
