@@ -34,12 +34,6 @@ def test_statistics_are_those_of_float64(seed: int, number: int, channels: int):
     np.testing.assert_allclose(pixels.numpy(), expected, atol=2e-6)
 
 
-def test_statistics_run_over_more_images_than_one_part():
-    images = pictures(3000, 1)
-    data = Dataset.from_tensors(images, torch.zeros(3000, dtype=torch.int64))
-    assert data.mean[0] == pytest.approx(images.numpy().mean() / 255, rel=1e-13)
-
-
 def test_a_channel_of_one_value_becomes_zero_not_nan():
     images = torch.full((12, 1, 2, 2), 9, dtype=torch.uint8)
     assert Dataset.from_tensors(images, LABELS).normalise(images).abs().max() < 1e-6

@@ -162,14 +162,12 @@ def _statistics(images: Tensor, scale: float) -> tuple[Statistics, Statistics]:
     channels = images.shape[1]
     if images.dtype != torch.uint8:
         return (0.0,) * channels, (1.0,) * channels
-    total, squares = torch.zeros(2, channels, dtype=torch.int64)
-    for start in range(0, len(images), 1024):
-        values = images[start : start + 1024].to(torch.int32)
-        total += values.sum(dim=(0, 2, 3))
-        squares += values.square().sum(dim=(0, 2, 3))
+    values = torch.arange(256)
     count = images.numel() // channels
     mean, std = [], []
-    for first, second in zip(total.tolist(), squares.tolist(), strict=True):
+    for channel in images.unbind(1):
+        often = torch.bincount(channel.reshape(-1), minlength=256).cpu()
+        first, second = int((often * values).sum()), int((often * values**2).sum())
         mean.append(first / count / scale)
         # A channel of one value carries nothing; divided by 1 it stays 0 and does not become not-a-number.
         std.append(math.sqrt((count * second - first * first) / (count * count)) / scale or 1.0)
