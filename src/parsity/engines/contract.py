@@ -49,6 +49,10 @@ class Replica(ABC):
         """By how much the label's logit exceeds the highest other one; an image is right if that is above zero."""
 
     @abstractmethod
+    def finite(self) -> bool:
+        """Whether every weight is finite. What once is not stays so, as no update can bring it back."""
+
+    @abstractmethod
     def snapshot(self) -> Snapshot:
         """A copy of the state, from which `Engine.replica` goes on bit for bit."""
 

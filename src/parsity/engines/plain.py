@@ -59,6 +59,10 @@ class PlainReplica(Replica):
             logits = self._network(self._dataset.normalise(self._dataset.images[images]))
             return label_margins(logits, self._dataset.labels[images])
 
+    def finite(self) -> bool:
+        """Whether every weight is finite."""
+        return bool(torch.isfinite(self._weights).all())
+
     def snapshot(self) -> Snapshot:
         """A copy of the state."""
         return Snapshot(

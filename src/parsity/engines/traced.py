@@ -124,6 +124,10 @@ class TracedReplica(Replica):
                 margins.append(label_margins(self._engine.logits(self._views, pixels), labels))
             return torch.cat(margins)
 
+    def finite(self) -> bool:
+        """Whether every weight is finite."""
+        return bool(torch.isfinite(self._weights).all())
+
     def snapshot(self) -> Snapshot:
         """A copy of the state."""
         order = self._engine.order

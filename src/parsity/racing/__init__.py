@@ -1,0 +1,21 @@
+"""The race: a cell's trials run so that K* is exact, and no step is spent that cannot change it."""
+
+from parsity.racing.bounds import Bounds, LocalBounds
+from parsity.racing.cell import Cell
+from parsity.racing.checkpoint import load_checkpoint, save_checkpoint
+from parsity.racing.single import race
+from parsity.racing.runner import Runner
+from parsity.racing.scores import Scores
+from parsity.racing.shard import Shard
+
+__all__ = [
+    "Bounds",
+    "Cell",
+    "LocalBounds",
+    "Runner",
+    "Scores",
+    "Shard",
+    "load_checkpoint",
+    "race",
+    "save_checkpoint",
+]

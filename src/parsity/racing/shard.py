@@ -1,0 +1,83 @@
+"""Some of a cell's trials in one process: begun or resumed, raced, saved now and then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from parsity.racing.bounds import Bounds, LocalBounds
+from parsity.racing.cell import Cell
+from parsity.racing.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
+from parsity.racing.runner import Runner
+from parsity.results import TrialResult
+from parsity.training import Trial, derived_seed, test_error
+
+
+@dataclass(kw_only=True)
+class Shard:
+    """The trials ``numbers`` of ``cell``; other shards of the same cell share ``bounds``.
+
+    With a ``checkpoint`` path the trials' states are saved there every so many seconds, and when ``pause`` raises to
+    stop the race; running again goes on from there, bit for bit.
+    """
+
+    cell: Cell
+    numbers: Sequence[int]
+    bounds: Bounds = field(default_factory=LocalBounds)
+    checkpoint: Path | None = None
+    checkpoint_seconds: float = 60.0
+    pause: Callable[[], None] = lambda: None
+
+    def run(self) -> tuple[TrialResult, ...]:
+        """Run to the end, and return results that are not yet settled against other shards'."""
+        runner = Runner(
+            self._trials(),
+            self.bounds,
+            patience=self.cell.patience,
+            on_complete=self._test_winner,
+            pause=lambda: self._paused(runner),
+        )
+        self._last_saved = time.monotonic()
+        try:
+            runner.run()
+        except BaseException:
+            self._save(runner)
+            raise
+        if self.checkpoint is not None:
+            remove_checkpoint(self.checkpoint)
+        return runner.results()
+
+    @property
+    def _identity(self) -> str:
+        return f"{self.cell.identity} {sorted(self.numbers)}"
+
+    def _trials(self) -> list[Trial]:
+        begun = {number: self.cell.begin(number) for number in self.numbers}
+        masks = {number: trial.mask for number, trial in begun.items()}
+        saved = load_checkpoint(self.checkpoint, self._identity, masks) if self.checkpoint else None
+        if saved is None:
+            return list(begun.values())
+        conditions = self.cell.conditions
+        return [Trial(conditions, begun[state.number].metaparameters, masks[state.number], state) for state in saved]
+
+    def _test_winner(self, trial: Trial, goal: float) -> None:
+        """Note the test error of a trial that leads; only that of the final winner is ever reported."""
+        cell = self.cell
+        if trial.outcomes[goal].step <= self.bounds.best(goal):
+            network = cell.workload.make_network(derived_seed(cell.seed, "weights", trial.number))
+            error = test_error(network, cell.data, trial.replica.snapshot(), trial.mask)
+            if error is not None:
+                trial.test_errors[goal] = error
+
+    def _paused(self, runner: Runner) -> None:
+        self.pause()
+        if self.checkpoint is not None and time.monotonic() - self._last_saved > self.checkpoint_seconds:
+            self._save(runner)
+
+    def _save(self, runner: Runner) -> None:
+        if self.checkpoint is not None:
+            masks = {trial.number: trial.mask for trial in runner.trials}
+            save_checkpoint(self.checkpoint, self._identity, [trial.save() for trial in runner.trials], masks)
+            self._last_saved = time.monotonic()

@@ -1,0 +1,57 @@
+"""`race`: the steps-to-result of one cell, in one call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from parsity.racing.cell import Cell
+from parsity.racing.scores import Scores
+from parsity.racing.shard import Shard
+from parsity.results import CellResult
+from parsity.training import Workload
+from parsity.training import workload as built_in
+
+
+def race(
+    workload: str | Workload,
+    batch_size: int,
+    sparsity: float = 0.0,
+    *,
+    trials: int = 100,
+    patience: float = 1.0,
+    seed: int = 0,
+    engine: str = "auto",
+    test: str = "certified",
+    log: bool = False,
+    data_folder: Path | None = None,
+    scores_folder: Path | None = None,
+    checkpoint: Path | None = None,
+    pause: Callable[[], None] = lambda: None,
+) -> CellResult:
+    """Measure K*: run trials 1 .. ``trials`` of one cell until no further step can change the answer.
+
+    ``patience`` lets the others go on to that multiple of K*; infinite is the paper's protocol to the letter. With a
+    ``checkpoint`` path, a race that is interrupted goes on from there when it is called again. torch's number of
+    threads, and its treatment of denormals as zero, are those of the calling process.
+    """
+    # Momentum tails decay through the denormals, where each multiplication costs a hundred ordinary ones.
+    torch.set_flush_denormal(True)
+    cell = Cell(
+        workload=built_in(workload) if isinstance(workload, str) else workload,
+        batch_size=batch_size,
+        sparsity=sparsity,
+        patience=patience,
+        seed=seed,
+        engine_name=engine,
+        test=test,
+        log=log,
+        data_folder=data_folder,
+        scores=Scores(scores_folder),
+    )
+    started = time.perf_counter()
+    results = Shard(cell=cell, numbers=range(1, trials + 1), checkpoint=checkpoint, pause=pause).run()
+    return cell.result(results, seconds=time.perf_counter() - started)

@@ -1,0 +1,18 @@
+"""What was measured, as plain values: no torch here, so that whatever only reads starts at once."""
+
+from parsity.results.cell import CellResult, TrialResult, Winner, settled
+from parsity.results.outcomes import Complete, Incomplete, Infeasible, Outcome, Outpaced, Status, outcome_from_row
+
+__all__ = [
+    "CellResult",
+    "Complete",
+    "Incomplete",
+    "Infeasible",
+    "Outcome",
+    "Outpaced",
+    "Status",
+    "TrialResult",
+    "Winner",
+    "outcome_from_row",
+    "settled",
+]

@@ -1,0 +1,47 @@
+"""The built-in workloads: the embedded digits, and the paper's eleven."""
+
+from __future__ import annotations
+
+from parsity.errors import UsageError
+from parsity.extensions import unknown
+from parsity.training.definition import Workload
+
+
+def _paper(data: str, optimiser: str, schedule: str, suffix: str = "") -> Workload:
+    small = data != "cifar10"
+    return Workload(
+        name=f"{data}-{optimiser}{suffix}",
+        data=data,
+        network="simple-cnn" if small else "resnet-8",
+        optimiser=optimiser,
+        schedule=schedule,
+        goals={"mnist": (0.02,), "fashion-mnist": (0.12, 0.14), "cifar10": (0.40,)}[data],
+        check_interval=16 if small else 32,
+        step_limit=40_000 if small else 100_000,
+    )
+
+
+_ALL = [
+    Workload(
+        name="digits",
+        data="digits",
+        network="digits-cnn",
+        optimiser="momentum",
+        goals=(0.04,),
+        check_interval=4,
+        step_limit=8_000,
+    ),
+    *(_paper(data, opt, "constant") for data in ("mnist", "fashion-mnist") for opt in ("sgd", "momentum", "nesterov")),
+    *(_paper("cifar10", opt, "linear") for opt in ("sgd", "momentum", "nesterov")),
+    *(_paper("cifar10", opt, "constant", "-constant") for opt in ("sgd", "momentum")),
+]
+
+WORKLOADS: dict[str, Workload] = {one.name: one for one in _ALL}
+
+
+def workload(name: str) -> Workload:
+    """The built-in workload called ``name``."""
+    try:
+        return WORKLOADS[name]
+    except KeyError:
+        raise UsageError(unknown("workloads", name, WORKLOADS)) from None
