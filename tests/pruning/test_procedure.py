@@ -171,3 +171,8 @@ def test_pruning_then_applying_leaves_exact_zeros():
 def test_rounds_below_one_are_refused():
     with pytest.raises(UsageError, match="rounds"):
         prune(_network(), _batches(), sparsity=0.5, criterion=Random(rounds=0))
+
+
+def test_batches_that_end_for_good_are_refused():
+    with pytest.raises(UsageError, match="several times"):
+        masks(_network(), iter(_batches()), [0.5])

@@ -27,7 +27,7 @@ class _Way:
 _PLAIN = _Way(None, channels_last=False)
 # The quickest first. On a CPU, channels innermost suits the convolutions, and activations of a few dozen images
 # stay in the cache and below the size at which the allocator hands memory back to the system after every use.
-_FASTER = (_Way(32, channels_last=True), _Way(32, channels_last=False), _Way(None, channels_last=True))
+_FASTER = (_Way(50, channels_last=True), _Way(50, channels_last=False), _Way(None, channels_last=True))
 # Different orders of summation differ by about 1e-6 in float32; a batch norm that sees a slice, by tenths.
 _AGREEMENT = 1e-3
 
@@ -89,7 +89,8 @@ def _arrange(network: nn.Module, way: _Way) -> None:
     if way.channels_last:
         for parameter in network.parameters():
             if parameter.dim() == 4:
-                parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+                # Not `contiguous`: with a single channel it keeps strides that convolutions take for channels first.
+                parameter.data = parameter.data.clone(memory_format=torch.channels_last)
 
 
 def _add_gradient(network: nn.Module, images: Tensor, labels: Tensor, *, way: _Way) -> None:

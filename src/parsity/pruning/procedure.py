@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from torch import Tensor, nn
 
@@ -55,6 +55,8 @@ def masks(
 
     ``sparsity`` counts the entries that take part: see `select`. ``seed`` matters where something is random.
     """
+    if isinstance(batches, Iterator):
+        raise UsageError("batches are gone through several times; give a list, or an object that starts anew")
     wanted = [check_sparsity(sparsity) for sparsity in sparsities]
     chosen = find_criterion(criterion)
     entries = eligible_entries(network, eligible)
