@@ -3,10 +3,10 @@
 from parsity.racing.bounds import Bounds, LocalBounds
 from parsity.racing.cell import Cell
 from parsity.racing.checkpoint import load_checkpoint, save_checkpoint
-from parsity.racing.single import race
 from parsity.racing.runner import Runner
 from parsity.racing.scores import Scores
 from parsity.racing.shard import Shard
+from parsity.racing.single import race
 
 __all__ = [
     "Bounds",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from parsity.errors import UsageError
-from parsity.results.outcomes import Complete, Outcome, Outpaced, Status
+from parsity.results.outcomes import Complete, Infeasible, Outcome, Outpaced, Status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,9 @@ def settled(trials: Iterable[TrialResult], goals: Iterable[float], patience: flo
             outcome = trial.outcomes[goal]
             wins = not won and isinstance(outcome, Complete) and outcome.step == best
             won = won or wins
-            if outcome.step > patience * best:
+            # What made a trial infeasible happened in the step after `step`.
+            seen_by = outcome.step + isinstance(outcome, Infeasible)
+            if seen_by > patience * best:
                 trial = replace(trial, outcomes={**trial.outcomes, goal: Outpaced(outcome.step)})
             if not wins:
                 trial = replace(trial, test_errors={g: e for g, e in trial.test_errors.items() if g != goal})

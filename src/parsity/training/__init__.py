@@ -1,10 +1,10 @@
 """One trial: a workload's network trained with one set of metaparameters, until its outcome is known."""
 
+from parsity.training.definition import Workload, default_space, scoring_batches
 from parsity.training.goal_test import CertifiedTest, ConfidentTest, GoalTest, Verdict, most_mistakes
 from parsity.training.seeds import derived_seed
 from parsity.training.testing import test_error
 from parsity.training.trial import Conditions, LogEntry, Trial, TrialState
-from parsity.training.definition import Workload, default_space, scoring_batches
 from parsity.training.workloads import WORKLOADS, workload
 
 __all__ = [

@@ -19,9 +19,9 @@ from parsity.errors import UsageError
 from parsity.metaparameters import Metaparameters
 from parsity.optimisation import make_rule
 from parsity.results import Complete, Incomplete, Infeasible, Outcome, Outpaced
+from parsity.training.definition import Workload
 from parsity.training.goal_test import CertifiedTest, ConfidentTest, GoalTest
 from parsity.training.seeds import derived_seed
-from parsity.training.definition import Workload
 
 IMAGES_AT_ONCE = 4096
 """How many images are trained on before control comes back: what an interruption may have to wait for."""
