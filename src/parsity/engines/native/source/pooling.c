@@ -1,0 +1,192 @@
+/* Pooling, fused with a convolution or on its own. */
+#include "layers.h"
+
+/* How the lanes of a vector are found in a row: as they lie; by a permutation of two vectors, when the images of a
+ * position fill whole fractions of a vector; or, for odd slices, one by one. */
+enum reach { ADJACENT, NEAR, SCATTERED };
+
+static enum reach reach_of(int images) {
+    return images % LANES == 0 ? ADJACENT : LANES % images == 0 ? NEAR : SCATTERED;
+}
+
+INLINE vec lanes_of(const float *row, const struct lane_map *map, enum reach reach) {
+    if (reach == ADJACENT) return load(row);
+    if (reach == NEAR) return pick(load(row), load(row + LANES), map->index);
+    vec value = {0};
+    for (int i = 0; i < LANES; i++) value[i] = row[map->index[i]];
+    return value;
+}
+
+void map_pooled_row(struct lane_map *maps, int width, int images) {
+    for (int i = 0; i < width * images; i++) {
+        struct lane_map *map = &maps[i / LANES];
+        int from = i / images * 2 * images + i % images;
+        if (i % LANES == 0) *map = (struct lane_map){.base = from};
+        map->index[i % LANES] = from - (int)map->base;
+    }
+}
+
+void map_full_row(struct lane_map *maps, int width, int images) {
+    for (int first = 0; first < 2 * width * images; first += LANES) {
+        struct lane_map *map = &maps[first / LANES];
+        int from[LANES];
+        *map = (struct lane_map){.base = width * images};
+        for (int i = 0; i < LANES; i++) {
+            int x = (first + i) / images;
+            from[i] = x / 2 * images + (first + i) % images;
+            if (from[i] < map->base) map->base = from[i];
+            map->column[i] = x % 2;
+        }
+        for (int i = 0; i < LANES; i++) map->index[i] = from[i] - (int)map->base;
+    }
+}
+
+void pool_pair(const float *upper, const float *lower, const struct lane_map *maps, int width, int images,
+               bool rectified, float *out, uint8_t *codes) {
+    const int floats = width * images;
+    const enum reach reach = reach_of(images);
+    for (int i = 0; i < floats; i += LANES, maps++) {
+        const float *left = upper + maps->base, *below = lower + maps->base;
+        vec corner[4] = {lanes_of(left, maps, reach), lanes_of(left + images, maps, reach),
+                         lanes_of(below, maps, reach), lanes_of(below + images, maps, reach)};
+        vec highest = corner[0];
+        ivec code = {0};
+#pragma GCC unroll 4
+        for (int j = 1; j < 4; j++) {
+            /* Not-a-number wins, so that it is seen at the end. */
+            ivec higher = (corner[j] > highest) | (corner[j] != corner[j]);
+            highest = choose(higher, corner[j], highest);
+            code = (code & ~higher) | (higher & j);
+        }
+        int lanes = floats - i < LANES ? floats - i : LANES;
+        store_lanes(out + i, rectified ? rectify(highest) : highest, lanes);
+        store_bytes(codes + i, code, lanes);
+    }
+}
+
+void unpool_row(const float *gradient, const uint8_t *codes, const struct lane_map *maps, int width, int full_width,
+                int images, int which, float *out) {
+    const int floats = 2 * width * images;
+    /* Here neighbours stay neighbours, but for a step back where a window's right column begins. */
+    const enum reach reach = images % LANES == 0 ? ADJACENT : NEAR;
+    for (int i = 0; i < floats; i += LANES, maps++) {
+        const float *from = gradient + maps->base;
+        const uint8_t *code = codes + maps->base;
+        ivec here = reach == ADJACENT ? load_bytes(code)
+                                      : (ivec)pick((vec)load_bytes(code), (vec)load_bytes(code + LANES), maps->index);
+        int lanes = floats - i < LANES ? floats - i : LANES;
+        store_lanes(out + i, keep(here == maps->column + which, lanes_of(from, maps, reach)), lanes);
+    }
+    memset(out + floats, 0, (size_t)(full_width * images - floats) * sizeof(float));
+}
+
+/* A window of a pooling that stands on its own, cut off at the image's border. */
+struct window {
+    int first_y, end_y, first_x, end_x;
+};
+
+static struct window window_at(const struct layer *layer, const struct plane *in, int y, int x) {
+    struct window window = {y * layer->stride_height - layer->top, 0, x * layer->stride_width - layer->left, 0};
+    window.end_y = window.first_y + layer->kernel_height, window.end_x = window.first_x + layer->kernel_width;
+    if (window.first_y < 0) window.first_y = 0;
+    if (window.first_x < 0) window.first_x = 0;
+    if (window.end_y > in->height) window.end_y = in->height;
+    if (window.end_x > in->width) window.end_x = in->width;
+    return window;
+}
+
+void max_pool_forward(const struct pass *pass, int index) {
+    const struct layer *layer = &pass->network->layers[index];
+    const struct plane *in = &pass->network->values[layer->input].activation;
+    const struct plane *out = &pass->network->values[layer->output].activation;
+    const int images = pass->images;
+    uint8_t *code = pass->network->codes[index];
+    for (int c = 0; c < out->channels; c++)
+        for (int y = 0; y < out->height; y++)
+            for (int x = 0; x < out->width; x++, code += images) {
+                struct window w = window_at(layer, in, y, x);
+                float *to = at(out, images, c, y, x);
+                bool begun = false;
+                for (int i = w.first_y; i < w.end_y; i++)
+                    for (int j = w.first_x; j < w.end_x; j++, begun = true) {
+                        const float *from = at(in, images, c, i, j);
+                        uint8_t here = (uint8_t)((i - w.first_y) * layer->kernel_width + j - w.first_x);
+                        for (int n = 0; n < images; n++) {
+                            bool higher = !begun || from[n] > to[n] || from[n] != from[n];
+                            to[n] = higher ? from[n] : to[n];
+                            code[n] = higher ? here : code[n];
+                        }
+                    }
+            }
+}
+
+/* in.gradient is cleared first unless an earlier layer of the backward pass has written it. */
+static void begin_gradient(const struct plane *plane, int images, bool adds) {
+    if (adds) return;
+    for (int c = 0; c < plane->channels; c++)
+        for (int y = 0; y < plane->height; y++)
+            memset(at(plane, images, c, y, 0), 0, (size_t)plane->width * images * sizeof(float));
+}
+
+void max_pool_backward(const struct pass *pass, int index) {
+    const struct layer *layer = &pass->network->layers[index];
+    const struct plane *in = &pass->network->values[layer->input].gradient;
+    const struct plane *out = &pass->network->values[layer->output].gradient;
+    const int images = pass->images;
+    const uint8_t *code = pass->network->codes[index];
+    begin_gradient(in, images, pass->network->adds[index]);
+    for (int c = 0; c < out->channels; c++)
+        for (int y = 0; y < out->height; y++)
+            for (int x = 0; x < out->width; x++, code += images) {
+                struct window w = window_at(layer, in, y, x);
+                const float *from = at(out, images, c, y, x);
+                for (int n = 0; n < images; n++)
+                    at(in, images, c, w.first_y + code[n] / layer->kernel_width,
+                       w.first_x + code[n] % layer->kernel_width)[n] += from[n];
+            }
+}
+
+static float divisor(const struct layer *layer, const struct window *window) {
+    if (layer->counts_padding) return (float)(layer->kernel_height * layer->kernel_width);
+    return (float)((window->end_y - window->first_y) * (window->end_x - window->first_x));
+}
+
+void average_pool_forward(const struct pass *pass, int index) {
+    const struct layer *layer = &pass->network->layers[index];
+    const struct plane *in = &pass->network->values[layer->input].activation;
+    const struct plane *out = &pass->network->values[layer->output].activation;
+    const int images = pass->images;
+    for (int c = 0; c < out->channels; c++)
+        for (int y = 0; y < out->height; y++)
+            for (int x = 0; x < out->width; x++) {
+                struct window w = window_at(layer, in, y, x);
+                float *to = at(out, images, c, y, x);
+                float factor = 1 / divisor(layer, &w);
+                for (int n = 0; n < images; n++) {
+                    float sum = 0;
+                    for (int i = w.first_y; i < w.end_y; i++)
+                        for (int j = w.first_x; j < w.end_x; j++) sum += at(in, images, c, i, j)[n];
+                    to[n] = sum * factor;
+                }
+            }
+}
+
+void average_pool_backward(const struct pass *pass, int index) {
+    const struct layer *layer = &pass->network->layers[index];
+    const struct plane *in = &pass->network->values[layer->input].gradient;
+    const struct plane *out = &pass->network->values[layer->output].gradient;
+    const int images = pass->images;
+    begin_gradient(in, images, pass->network->adds[index]);
+    for (int c = 0; c < out->channels; c++)
+        for (int y = 0; y < out->height; y++)
+            for (int x = 0; x < out->width; x++) {
+                struct window w = window_at(layer, in, y, x);
+                const float *from = at(out, images, c, y, x);
+                float factor = 1 / divisor(layer, &w);
+                for (int i = w.first_y; i < w.end_y; i++)
+                    for (int j = w.first_x; j < w.end_x; j++) {
+                        float *to = at(in, images, c, i, j);
+                        for (int n = 0; n < images; n++) to[n] += from[n] * factor;
+                    }
+            }
+}
