@@ -1,4 +1,7 @@
-"""Optimisers and schedules: the updates of the protocol, on flat vectors, usable outside any training loop."""
+"""Optimisers and schedules: the updates of the protocol, on flat vectors, usable outside any training loop.
+
+They do arithmetic on what they are given: torch need not be imported to know their names and metaparameters.
+"""
 
 from parsity.optimisation.optimisers import OPTIMISERS, Momentum, Nesterov, Optimiser, Sgd
 from parsity.optimisation.rule import Rule, make_rule, metaparameter_names

@@ -1,28 +1,38 @@
-"""A workload: data set, network, optimiser and schedule, with its goals, check interval and step limit."""
+"""A workload: data set, network, optimiser and schedule, with its goals, check interval and step limit.
+
+A description, which needs no torch; that is imported when its data or its network is asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
-
-from parsity.data import Dataset, Split, load, split
 from parsity.errors import UsageError
 from parsity.metaparameters import Integer, Log, ReverseLog, Scale, Space
-from parsity.models import NetworkFactory, make_network
 from parsity.optimisation import metaparameter_names
-from parsity.pruning import Eligible
-from parsity.training.goal_test import most_mistakes
+from parsity.training.goals import most_mistakes
 
-LEARNING_RATE = Log(1e-4, 1.0)
-MOMENTUM = ReverseLog(0.9, 0.9999)
-DECAY_STEPS = Integer(30_000, 60_000)
-END_FACTOR = Log(1e-4, 1e-1)
+if TYPE_CHECKING:
+    from pathlib import Path
 
-SCORING_BATCH = 100  # the protocol's batches of SNIP
+    from torch import nn
+
+    from parsity.data import Dataset
+    from parsity.models import NetworkFactory
+    from parsity.pruning import Eligible
+
+USUAL_RANGES: Mapping[str, Scale] = MappingProxyType(
+    {
+        "learning_rate": Log(1e-4, 1.0),
+        "momentum": ReverseLog(0.9, 0.9999),
+        "decay_steps": Integer(30_000, 60_000),
+        "end_learning_rate_factor": Log(1e-4, 1e-1),
+    }
+)
+"""The paper's, in the order of the search sequence's dimensions."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +84,8 @@ class Workload:
 
     def load_data(self, folder: Path | None = None) -> Dataset:
         """The data set, from ``folder`` where it is a built-in one that lies there."""
+        from parsity.data import Dataset, load
+
         if isinstance(self.data, Dataset):
             return self.data
         if isinstance(self.data, str):
@@ -82,43 +94,17 @@ class Workload:
 
     def make_network(self, seed: int) -> nn.Module:
         """The network with the initial weights of ``seed``."""
+        from parsity.models import make_network
+
         return make_network(self.network, seed=seed)
 
 
 def default_space(optimiser: str, schedule: str) -> Space:
     """The paper's ranges for what ``optimiser`` and ``schedule`` need."""
-    ranges: dict[str, Scale] = {
-        "learning_rate": LEARNING_RATE,
-        "momentum": MOMENTUM,
-        "decay_steps": DECAY_STEPS,
-        "end_learning_rate_factor": END_FACTOR,
-    }
     needed, _ = metaparameter_names(optimiser, schedule)
-    unusual = sorted(needed - set(ranges))
+    unusual = sorted(needed - set(USUAL_RANGES))
     if unusual:
         raise UsageError(
             f"{optimiser} with {schedule} schedule: no usual range for {', '.join(unusual)}; give a search space"
         )
-    return Space({name: scale for name, scale in ranges.items() if name in needed})
-
-
-@dataclass(frozen=True)
-class ScoringBatches:
-    """One whole pass of the training split in batches of 100, in the split's order; iterable again and again."""
-
-    dataset: Dataset
-    train: Tensor
-
-    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        for start in range(0, len(self.train), SCORING_BATCH):
-            batch = self.train[start : start + SCORING_BATCH]
-            yield self.dataset.normalise(self.dataset.images[batch]), self.dataset.labels[batch]
-
-    def __len__(self) -> int:
-        return -(-len(self.train) // SCORING_BATCH)
-
-
-def scoring_batches(dataset: Dataset) -> ScoringBatches:
-    """The batches that pruning criteria see."""
-    parts: Split = split(len(dataset.images))
-    return ScoringBatches(dataset, parts.train)
+    return Space({name: scale for name, scale in USUAL_RANGES.items() if name in needed})

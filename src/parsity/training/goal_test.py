@@ -12,14 +12,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from parsity.errors import UsageError
+from parsity.training.goals import most_mistakes
 
 Margins = Callable[[Tensor], Tensor]
 """By how much the label's logit exceeds the others, for images given by index; an image is right if above zero."""
@@ -34,16 +33,6 @@ class Verdict:
 
     met: dict[float, bool]
     looked: int
-
-
-def most_mistakes(goal: float, count: int) -> int:
-    """How many of ``count`` images may be wrong for the error to be at most ``goal``, exactly.
-
-    The goal is taken as the decimal it is written as: 0.12 of 6,000 allows 720, though 0.12 * 6000 is 719.99...
-    """
-    if not 0 <= goal < 1:
-        raise UsageError(f"goal {goal}: an error to reach is at least 0 and below 1")
-    return int(Fraction(repr(float(goal))) * count)
 
 
 class GoalTest(ABC):
