@@ -6,13 +6,16 @@ import os
 import tempfile
 from pathlib import Path
 
-from parsity.errors import UsageError
+from parsity.errors import ParsityError
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path`` so that a crash leaves the old file or the new one, never a part."""
+def write_whole(path: Path, data: bytes | bytearray, *, work: Path | None = None) -> None:
+    """Write ``data`` to ``path`` so that a crash leaves the old file or the new one, never a part.
+
+    ``work`` is a folder on the same file system where a kill may leave half a file; by default the file's own.
+    """
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=work or path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
@@ -30,7 +33,7 @@ def write_whole(path: Path, data: bytes) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror}") from error
+        raise ParsityError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def _umask() -> int:

@@ -40,7 +40,7 @@ def test_the_list_says_where_each_one_is(toy, tmp_path, capsys):
     assert where()["toy"] == "cache"
     (toy.cache / "t10k-labels-idx1-ubyte").unlink()
     assert where()["toy"] == "cache (in part)"
-    assert main(["data", "list", "--json", "--folder", str(toy.fill(tmp_path / "theirs"))]) == 0
+    assert main(["data", "list", "--json", "--data-dir", str(toy.fill(tmp_path / "theirs"))]) == 0
     assert {row["name"]: row["where"] for row in json.loads(capsys.readouterr().out)}["toy"] == "folder"
 
 

@@ -16,9 +16,9 @@ import pytest
 from parsity.data import check, fetch
 from parsity.data.catalogue import Package
 from parsity.data.downloads import download
-from parsity.data.files import store
 from parsity.data.sources import OutOfReachError, unseen
 from parsity.errors import ParsityError
+from parsity.whole_file import write_whole
 
 
 def until(what, process=None):
@@ -207,7 +207,7 @@ def test_wrong_bytes_are_never_kept_and_the_line_says_which_file_and_what_to_do(
     assert "\n" not in line
     assert f"train-images-idx3-ubyte from {site.address}/train-images-idx3-ubyte.gz: sha256 is " in line
     assert f"expected {entry.files[0].sha256[:12]}" in line
-    assert "into a folder and name it with --folder or PARSITY_DATA_DIR" in line
+    assert "into a folder and name it with --data-dir or PARSITY_DATA_DIR" in line
     assert not list(toy.cache.glob("*-ubyte"))
     assert [finding.state for finding in check(entry)] == []
 
@@ -300,7 +300,7 @@ def test_whoever_reads_a_file_that_is_replaced_reads_all_of_the_old_one(tmp_path
     path.write_bytes(b"old" * 100_000)
     with path.open("rb") as reader:
         assert reader.read(3) == b"old"
-        store(path, b"new" * 100_000, work=tmp_path)
+        write_whole(path, b"new" * 100_000, work=tmp_path)
         assert reader.read() == b"old" * 99_999
     assert path.read_bytes() == b"new" * 100_000
     assert [left.name for left in tmp_path.glob("*file*")] == ["file"]

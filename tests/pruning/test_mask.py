@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from parsity.errors import DamagedError, UsageError
+from parsity.errors import DamagedError, ParsityError, UsageError
 from parsity.pruning import Layout, Mask, TensorReport
 
 
@@ -113,7 +113,7 @@ def test_a_part_of_a_file_is_damage(tmp_path, part):
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UsageError, match="No such file"):
         Mask.load(tmp_path / "nothing")
-    with pytest.raises(UsageError, match="cannot be written"):
+    with pytest.raises(ParsityError, match="cannot be written"):
         _mask(_network()).save(tmp_path / "no folder" / "mask")
 
 

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from parsity import __version__
+from parsity.cli.transfers import talking
 from parsity.errors import ParsityError
 
 VERBS = {
@@ -33,7 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one ``parsity`` command and return its exit code."""
     arguments = _parse(list(sys.argv[1:] if argv is None else argv))
     try:
-        code: int = arguments.run(arguments)
+        with talking():
+            code: int = arguments.run(arguments)
         sys.stdout.flush()
     except ParsityError as error:
         print(f"parsity: {error}", file=sys.stderr)  # noqa: T201
@@ -41,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # Our reader has gone (`parsity ... | head`): leave quietly, and let the interpreter's own last flush fail silently.
+        # Our reader has gone (`parsity ... | head`): leave quietly, whatever else is left to flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code

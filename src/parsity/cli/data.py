@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         one = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         one.set_defaults(does=does)
         one.add_argument(
-            "--folder", type=Path, metavar="DIR", help="a folder that has the files (also: PARSITY_DATA_DIR)"
+            "--data-dir", type=Path, metavar="DIR", help="a folder that has the files (also: PARSITY_DATA_DIR)"
         )
         return one
 
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    rows = [_described(entry, arguments.folder) for entry in CATALOGUE.values()]
+    rows = [_described(entry, arguments.data_dir) for entry in CATALOGUE.values()]
     if arguments.json:
         json.dump(rows, sys.stdout, indent=2, ensure_ascii=False)
         sys.stdout.write("\n")
@@ -116,7 +116,7 @@ def _fetch(arguments: argparse.Namespace) -> int:
     for entry in entries:
         try:
             with Transfers(entry.name) as transfers:
-                folder = None if entry.embedded else arguments.folder
+                folder = None if entry.embedded else arguments.data_dir
                 place = fetch(entry, folder=folder, progress=transfers)
         except ParsityError as error:
             # One data set out of reach is no reason to leave the others.
@@ -132,7 +132,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
     findings, nowhere = [], []
     for entry in _entries(arguments.names or CATALOGUE):
-        found = check(entry, folder=None if entry.embedded else arguments.folder)
+        found = check(entry, folder=None if entry.embedded else arguments.data_dir)
         findings += found
         if not found and arguments.names:
             nowhere.append(entry.name)
@@ -153,14 +153,12 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from parsity.cli.transfers import talking
     from parsity.data import contact_sheet, load
 
     to = arguments.to or Path(re.sub(r"[^\w.-]+", "-", arguments.name) + ".png")
     if to.suffix.lower() != ".png":
         raise UsageError(f"--to: {to} must end in .png")
-    with talking():
-        data = load(arguments.name, folder=arguments.folder)
+    data = load(arguments.name, folder=arguments.data_dir)
     title = CATALOGUE[data.name].title if arguments.name in CATALOGUE else None
     sheet = contact_sheet(data, count=arguments.count, title=title)
     try:

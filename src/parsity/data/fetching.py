@@ -109,5 +109,5 @@ def _ask(entry: Entry, order: Order) -> None:
     files = ", ".join(file.name for file in entry.files)
     raise ParsityError(
         f"data set {entry.name}: no source has it ({'; '.join(reasons)}); try again later, or put {files} "
-        f"into a folder and name it with --folder or {FOLDER_VARIABLE}"
+        f"into a folder and name it with --data-dir or {FOLDER_VARIABLE}"
     )

@@ -7,10 +7,7 @@ import fcntl
 import gzip
 import hashlib
 import logging
-import os
-import tempfile
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parsity.errors import DamagedError
@@ -18,6 +15,7 @@ from parsity.errors import DamagedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from importlib.resources.abc import Traversable
+    from pathlib import Path
 
     from parsity.data.catalogue import File
 
@@ -44,29 +42,6 @@ def verify(file: File, contents: bytes | bytearray, *, at: str) -> None:
     digest = hashlib.sha256(contents).hexdigest()
     if digest != file.sha256:
         raise DamagedError(f"{at}: sha256 is {digest[:12]}..., expected {file.sha256[:12]}...")
-
-
-def store(path: Path, contents: bytes | bytearray, *, work: Path) -> None:
-    """Write a file so that, whatever happens, its name stands for all of the old contents or all of the new.
-
-    ``work`` is a folder on the same file system, where a kill may leave half a file.
-    """
-    descriptor, temporary = tempfile.mkstemp(dir=work)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(contents)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 @contextlib.contextmanager

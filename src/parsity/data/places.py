@@ -97,7 +97,7 @@ def _in_folder(entry: Entry, folder: Path, *, demanded: bool) -> Place | None:
                 paths[file.name] = path
         # MNIST and Fashion-MNIST name their files alike: lying loose, they may be the other's.
         if paths and not (inside == "." and _is_another(entry, paths)):
-            remedy = f"put a whole copy there, or use another folder (--folder, {FOLDER_VARIABLE})"
+            remedy = f"put a whole copy there, or use another folder (--data-dir, {FOLDER_VARIABLE})"
             return Place("folder", str((folder / inside).resolve()), paths, remedy)
     pickled = [path for path in (folder, folder / "cifar-10-batches-py") if (path / "batches.meta").is_file()]
     if entry.layout == "cifar" and pickled:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from parsity.data.files import store, verify
+from parsity.data.files import verify
+from parsity.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,5 +45,5 @@ class Order:
     def deliver(self, name: str, contents: bytes | bytearray, *, origin: str) -> None:
         """Put one whole file in its place, once its digest is right."""
         verify(self.wanted[name], contents, at=f"{name} from {origin}")
-        store(self.target / name, contents, work=self.work)
+        write_whole(self.target / name, contents, work=self.work)
         del self.wanted[name]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from parsity.errors import UsageError
 from parsity.pruning.flow import layer_of
 from parsity.pruning.mask import Mask, TensorReport
-from parsity.pruning.whole_file import write_whole
+from parsity.whole_file import write_whole
 
 FORMATS = (".png", ".svg")
 # Of Okabe and Ito's colours, told apart by every kind of colour vision.

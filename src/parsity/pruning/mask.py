@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from parsity.errors import DamagedError, UsageError
 from parsity.pruning.layout import Layout
-from parsity.pruning.whole_file import write_whole
+from parsity.whole_file import write_whole
 
 MAGIC = b"parsity mask 1 "
 
