@@ -1,6 +1,7 @@
 /* Dense convolutions, as gathers: what is prepared here are the tables. */
 #include "gather.h"
 #include "layers.h"
+#include "winners.h"
 
 #define MAXIMUM_TAPS 1024
 
@@ -108,8 +109,8 @@ void convolution_forward(const struct pass *pass, int index) {
     }
 }
 
-static void bias_gradient(const float *gradient, ptrdiff_t channel, ptrdiff_t row, int channels, int rows, int floats,
-                          float *sums) {
+void bias_gradient(const float *gradient, ptrdiff_t channel, ptrdiff_t row, int channels, int rows, int floats,
+                   float *sums) {
     const int whole = floats / LANES * LANES;
     for (int c = 0; c < channels; c++) {
         vec sum = {0};
@@ -222,6 +223,14 @@ void convolution_backward(const struct pass *pass, int index) {
     const int images = pass->images, channels = out->gradient.channels;
     const bool wanted = network->values[layer->input].wanted;
     if (layer->rectified) mask_gradient(out, images);
+    if (network->winners[index].weights) {
+        if (layer->bias >= 0)
+            bias_gradient(at(&out->gradient, images, 0, 0, 0), channel_pitch(&out->gradient, images),
+                          row_pitch(&out->gradient, images), channels, out->gradient.height,
+                          out->gradient.width * images, pass->gradient + layer->bias);
+        winners_backward(pass, index);
+        return;
+    }
 
     struct plane full = layer->pooled ? full_plane(network, layer) : out->gradient;
     if (layer->pooled && wanted) {
@@ -255,6 +264,8 @@ size_t convolution_scratch(const struct network *network, int index) {
     size_t full = (size_t)out->gradient.channels * (layer->full_height + 2 * out->gradient.top) *
                   (layer->full_width + 2 * out->gradient.left);
     size_t most = layer->stride_width > 1 ? (phases > part ? phases : part) : 0;
-    size_t pooled = layer->pooled ? full : 0;
+    size_t pooled = !layer->pooled                ? 0
+                    : winners_suit(network, index) ? winners_plane(network, index)
+                                                   : full;
     return most > pooled ? most : pooled;
 }

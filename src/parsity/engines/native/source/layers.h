@@ -14,6 +14,9 @@ struct pass {
 
 void convolution_forward(const struct pass *pass, int layer);
 void convolution_backward(const struct pass *pass, int layer);
+/* The sums of a gradient's channels. */
+void bias_gradient(const float *gradient, ptrdiff_t channel, ptrdiff_t row, int channels, int rows, int floats,
+                   float *sums);
 void linear_forward(const struct pass *pass, int layer);
 void linear_backward(const struct pass *pass, int layer);
 void relu_forward(const struct pass *pass, int layer);

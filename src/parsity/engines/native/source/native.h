@@ -54,6 +54,7 @@ struct network {
     struct value *values;
     uint8_t **codes; /* per layer: which of a pooling window was the highest */
     struct lane_map **pooled_rows, **full_rows; /* per layer with a fused pooling */
+    struct winners *winners;                    /* per layer, for those they suit */
     bool *adds;      /* per layer: its input's gradient has been written by a later layer, so add to it */
     bool *adds_other;
     int64_t parameter_count;

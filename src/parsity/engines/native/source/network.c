@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "layers.h"
+#include "winners.h"
 
 #define ALIGNMENT 64
 /* A vector may be read (never used) a little beyond the last row. */
@@ -90,8 +91,22 @@ static void lay_out(struct network *network, struct arena *arena) {
                                                 : 0;
         if (own > scratch) scratch = own;
     }
+    size_t lists = 0;
+    for (int i = 0; i < network->layer_count; i++)
+        if (winners_suit(network, i) && winners_lists(network, i) > lists) lists = winners_lists(network, i);
     network->scratch = take_floats(arena, scratch * slice);
     network->packed = take_floats(arena, scratch * slice);
+    struct winner *winners = take(arena, lists * (2 * slice + 1) * sizeof *winners);
+    for (int i = 0; i < network->layer_count; i++) {
+        if (!winners_suit(network, i)) continue;
+        int outputs = network->values[network->layers[i].output].activation.channels;
+        network->winners[i] = (struct winners){.weights = take_floats(arena, winners_weights(network, i)),
+                                               .gradient = take_floats(arena, winners_weights(network, i)),
+                                               .in = network->scratch,
+                                               .in_gradient = network->packed,
+                                               .lists = winners,
+                                               .counts = take(arena, slice * (size_t)outputs * sizeof(int32_t))};
+    }
 }
 
 void network_free(struct network *network) {
@@ -99,6 +114,7 @@ void network_free(struct network *network) {
     free(network->memory);
     free(network->layers), free(network->values), free(network->codes), free(network->adds);
     free(network->adds_other), free(network->pooled_rows), free(network->full_rows);
+    free(network->winners);
     free(network);
 }
 
@@ -116,8 +132,9 @@ struct network *network_new(const struct layer *layers, int32_t layer_count, con
     network->adds_other = calloc(count, sizeof *network->adds_other);
     network->pooled_rows = calloc(count, sizeof *network->pooled_rows);
     network->full_rows = calloc(count, sizeof *network->full_rows);
+    network->winners = calloc(count, sizeof *network->winners);
     if (!network->layers || !network->values || !network->codes || !network->adds || !network->adds_other ||
-        !network->pooled_rows || !network->full_rows) {
+        !network->pooled_rows || !network->full_rows || !network->winners) {
         network_free(network);
         return NULL;
     }

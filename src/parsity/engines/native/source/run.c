@@ -5,6 +5,7 @@
 #include "layers.h"
 #include "loss.h"
 #include "update.h"
+#include "winners.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -77,6 +78,8 @@ static double batch_gradient(struct pass *pass, const struct source *source, con
     int64_t labels[network->slice];
     double loss = 0;
     memset(pass->gradient, 0, (size_t)network->parameter_count * sizeof(float));
+    for (int i = 0; i < network->layer_count; i++)
+        if (network->winners[i].weights) winners_begin(pass, i);
     for (int64_t done = 0; done < count; done += network->slice) {
         int images = count - done < network->slice ? (int)(count - done) : network->slice;
         const struct value *logits = forward(pass, source, which + done, images);
@@ -85,6 +88,8 @@ static double batch_gradient(struct pass *pass, const struct source *source, con
         for (int i = network->layer_count - 1; i >= 0; i--)
             if (network->values[network->layers[i].output].wanted) backwards[network->layers[i].kind](pass, i);
     }
+    for (int i = 0; i < network->layer_count; i++)
+        if (network->winners[i].weights) winners_end(pass, i);
     return loss / (double)count;
 }
 
