@@ -6,7 +6,7 @@ from torch import nn
 
 from parsity import Dataset, Workload
 from parsity.data import split
-from parsity.engines import ENGINES, make_engine
+from parsity.engines import available_engines, make_engine
 from parsity.errors import UsageError
 from parsity.metaparameters import Space
 from parsity.optimisation import Sgd
@@ -72,7 +72,7 @@ def same(a: Trial, b: Trial) -> bool:
     return values[0] == values[1] and all(torch.equal(p, q) for p, q in tensors)
 
 
-@pytest.mark.parametrize("engine", list(ENGINES))
+@pytest.mark.parametrize("engine", list(available_engines()))
 def test_saved_and_restored_equals_never_stopped(engine):
     where = conditions(engine=engine, log=True)
     whole = run(begin(where))
@@ -176,7 +176,7 @@ def test_infeasible_at_the_step_where_it_first_shows(monkeypatch, where, when, v
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-@pytest.mark.parametrize("engine", list(ENGINES))
+@pytest.mark.parametrize("engine", list(available_engines()))
 def test_poisoned_weights_are_infeasible_at_once_and_neighbours_unaffected(engine, value):
     where = conditions(engine=engine)
     healthy, neighbour, ill = run(begin(where, 2)), begin(where, 2), begin(where, 1)

@@ -1,8 +1,20 @@
 """Engines: what computes losses, gradients and steps. One small contract, several ways to be fast."""
 
-from parsity.engines.choice import ENGINES, make_engine
-from parsity.engines.contract import Engine, Replica, Snapshot
+from parsity.engines.choice import ENGINES, available_engines, make_engine
+from parsity.engines.contract import Engine, Replica, Snapshot, UnsupportedNetworkError
+from parsity.engines.native import NativeEngine
 from parsity.engines.plain import PlainEngine
 from parsity.engines.traced import TracedEngine
 
-__all__ = ["ENGINES", "Engine", "PlainEngine", "Replica", "Snapshot", "TracedEngine", "make_engine"]
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "NativeEngine",
+    "PlainEngine",
+    "Replica",
+    "Snapshot",
+    "TracedEngine",
+    "UnsupportedNetworkError",
+    "available_engines",
+    "make_engine",
+]

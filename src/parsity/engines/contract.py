@@ -18,7 +18,12 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from parsity.data import Dataset
+from parsity.errors import ParsityError
 from parsity.optimisation import Rule
+
+
+class UnsupportedNetworkError(ParsityError):
+    """This engine cannot run this network, and the message says why; another engine may."""
 
 
 @dataclass(frozen=True)

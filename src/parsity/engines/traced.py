@@ -17,17 +17,12 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from parsity.data import Dataset
-from parsity.engines.contract import Engine, Replica, Snapshot
+from parsity.engines.contract import Engine, Replica, Snapshot, UnsupportedNetworkError
 from parsity.engines.plain import label_margins
-from parsity.errors import ParsityError
 from parsity.optimisation import Rule
 
 SLICE = 128  # images; of 32, 64, 128 and 256 the fastest for both of the paper's networks
 FORWARD_SLICE = 256
-
-
-class UnsupportedNetworkError(ParsityError):
-    """This engine cannot run the network; another one may."""
 
 
 class TracedEngine(Engine):
@@ -51,7 +46,8 @@ class TracedEngine(Engine):
     def examples(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """The normalised images, channels last, and their labels."""
         pixels = self.dataset.normalise(self.dataset.images[images])
-        return pixels.contiguous(memory_format=torch.channels_last), self.dataset.labels[images]
+        # `contiguous` would leave single-channel images as they are, and their convolutions would run channels first.
+        return pixels.to(memory_format=torch.channels_last, copy=True), self.dataset.labels[images]
 
     def views(self, vector: Tensor) -> list[Tensor]:
         """The parameters within a vector that is in this engine's own order."""

@@ -2,6 +2,5 @@
 
 from parsity.engines.native.engine import NativeEngine
 from parsity.engines.native.library import native_available
-from parsity.engines.native.program import UnsupportedNetworkError
 
-__all__ = ["NativeEngine", "UnsupportedNetworkError", "native_available"]
+__all__ = ["NativeEngine", "native_available"]

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from parsity.data import Dataset
-from parsity.engines.contract import Engine, Replica, Snapshot
+from parsity.engines.contract import Engine, Replica, Snapshot, UnsupportedNetworkError
 from parsity.engines.native.library import FINE, Layer, Shape, Source, Update, load, pointer
-from parsity.engines.native.program import Program, UnsupportedNetworkError
+from parsity.engines.native.program import Program
 from parsity.engines.native.tracing import trace
 from parsity.optimisation import Momentum, Nesterov, Optimiser, Rule, Sgd
 

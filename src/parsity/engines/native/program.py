@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from parsity.errors import ParsityError
-
 Shape = tuple[int, int, int]
-
-
-class UnsupportedNetworkError(ParsityError):
-    """The native engine cannot run this network; the message names the layer and says why."""
 
 
 class Kind(IntEnum):

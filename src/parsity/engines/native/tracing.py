@@ -13,7 +13,8 @@ from torch import fx, nn
 from torch.fx.passes.shape_prop import ShapeProp
 from torch.nn import functional as F
 
-from parsity.engines.native.program import Kind, Program, Shape, Step, UnsupportedNetworkError, fused
+from parsity.engines.contract import UnsupportedNetworkError
+from parsity.engines.native.program import Kind, Program, Shape, Step, fused
 
 SAMPLE = 2
 MAXIMUM_TAPS = 1024
