@@ -1,0 +1,25 @@
+"""Where a study's results are kept; `Store` is the contract."""
+
+from parsity.study.store.adding import AlreadyStoredError
+from parsity.study.store.connection import UnwritableError
+from parsity.study.store.grid import Grid
+from parsity.study.store.provenance import gather_provenance
+from parsity.study.store.reading import SetAside
+from parsity.study.store.rows import StoredTrial
+from parsity.study.store.store import Store
+from parsity.study.store.tables import CellState, TableRow
+from parsity.study.store.verifying import Damage, verify
+
+__all__ = [
+    "AlreadyStoredError",
+    "CellState",
+    "Damage",
+    "Grid",
+    "SetAside",
+    "Store",
+    "StoredTrial",
+    "TableRow",
+    "UnwritableError",
+    "gather_provenance",
+    "verify",
+]
