@@ -70,7 +70,7 @@ def test_any_batch_size_is_the_plain_engines(engine, reference, size):
         ends.append((replica.advance(batches, rule, 0), replica.snapshot(), replica.margins(batches[0])))
     (losses, ours, margins), (plain_losses, theirs, plain_margins) = ends
     assert torch.allclose(losses, plain_losses, atol=1e-5)
-    assert agree(margins, plain_margins, 1e-4)
+    assert agree(margins, plain_margins, 1e-3)
     assert agree(ours.weights, theirs.weights)
     assert agree(ours.slots[0], theirs.slots[0])
 
