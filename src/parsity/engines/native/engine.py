@@ -42,11 +42,20 @@ class NativeEngine(Engine):
         self.lock = threading.Lock()
         self.source, self._keep = _source(dataset)
         self.handle = self._network()
-        self.gradient = torch.zeros(self.program.parameter_count)
+        self.scratch = torch.empty(self.program.parameter_count)
+        self._dense: Plan | None = None
 
     def replica(self, snapshot: Snapshot, *, mask: Tensor | None = None, seed: int = 0) -> NativeReplica:
         """A replica at ``snapshot``."""
         return NativeReplica(self, snapshot, mask)
+
+    def plan(self, mask: Tensor | None) -> Plan:
+        """How a replica with this mask is run; all dense ones share one plan."""
+        if mask is not None:
+            return Plan(self, mask)
+        if self._dense is None:
+            self._dense = Plan(self, None)
+        return self._dense
 
     def _network(self) -> ctypes.c_void_p:
         program = self.program
@@ -71,13 +80,31 @@ class NativeEngine(Engine):
         return ctypes.c_void_p(handle)
 
 
+class Plan:
+    """What a mask makes of the network: the compiled lists of survivors, and what a replica's vectors hold."""
+
+    def __init__(self, engine: NativeEngine, mask: Tensor | None) -> None:
+        if mask is not None and mask.shape != (engine.program.parameter_count,):
+            raise ValueError(f"the mask has shape {tuple(mask.shape)}, not ({engine.program.parameter_count},)")
+        given = None if mask is None else mask.to(torch.uint8).contiguous()
+        address = engine.library.plan_new(engine.handle, pointer(given, torch.uint8))
+        if not address:
+            raise MemoryError("no memory for a replica's lists")
+        weakref.finalize(self, engine.library.plan_free, address)
+        self.handle = ctypes.c_void_p(address)
+        self.index = torch.empty(engine.library.plan_count(self.handle), dtype=torch.int64)
+        """Which of the network's parameters each number of a replica's vectors is."""
+        engine.library.plan_index(self.handle, pointer(self.index, torch.int64))
+        self.kept = None if mask is None else mask[self.index].to(torch.uint8)
+
+
 class NativeReplica(Replica):
-    """One trial's weights and what its optimiser remembers."""
+    """One trial's weights and what its optimiser remembers: of sparse layers, of the survivors only."""
 
     def __init__(self, engine: NativeEngine, snapshot: Snapshot, mask: Tensor | None) -> None:
         self._engine = engine
-        self._mask = mask
-        self._kept = None if mask is None else mask.to(torch.uint8).contiguous()
+        self._plan = engine.plan(mask)
+        self._index, self._kept = self._plan.index, self._plan.kept
         self.restore(snapshot)
 
     def advance(self, batches: Sequence[Tensor], rule: Rule, step: int) -> Tensor:
@@ -93,20 +120,22 @@ class NativeReplica(Replica):
         velocity = self._slots[0] if self._slots else None
         with engine.lock:
             status = engine.library.network_advance(
-                engine.handle,
-                engine.source,
+                *(engine.handle, self._plan.handle, engine.source),
                 *(pointer(self._weights, float32), pointer(velocity, float32), pointer(self._kept, torch.uint8)),
                 *(update, pointer(rates, float32), pointer(images, int64), pointer(counts, int64), len(batches)),
-                *(pointer(engine.gradient, float32), pointer(losses, float32)),
+                *(pointer(engine.scratch, float32), pointer(losses, float32)),
             )
         _check(status, engine.dataset)
         return losses
 
     def _advance_by_hand(self, batches: Sequence[Tensor], rule: Rule, step: int, losses: Tensor) -> Tensor:
-        """An optimiser of one's own is asked between native gradients."""
+        """An optimiser of one's own is asked between native gradients, on whole vectors."""
+        weights, slots = self._whole(self._weights), tuple(map(self._whole, self._slots))
         for index, batch in enumerate(batches):
             losses[index], gradient = self.gradient(batch)
-            rule.optimiser.update_(self._weights, gradient, self._slots, rule.rate(step + index))
+            rule.optimiser.update_(weights, gradient, slots, rule.rate(step + index))
+            self._weights = weights[self._index]
+        self._slots = tuple(slot[self._index] for slot in slots)
         return losses
 
     def gradient(self, images: Tensor) -> tuple[float, Tensor]:
@@ -115,15 +144,13 @@ class NativeReplica(Replica):
         images = images.to(torch.int64).contiguous()
         with engine.lock:
             status = engine.library.network_gradient(
-                engine.handle,
-                engine.source,
-                *(pointer(self._weights, torch.float32), pointer(images, torch.int64), len(images)),
-                *(pointer(gradient, torch.float32), ctypes.byref(loss)),
+                *(engine.handle, self._plan.handle, engine.source, pointer(self._weights, torch.float32)),
+                *(pointer(images, torch.int64), len(images), pointer(gradient, torch.float32), ctypes.byref(loss)),
             )
         _check(status, engine.dataset)
-        if self._mask is not None:
-            gradient.masked_fill_(~self._mask, 0)
-        return loss.value, gradient
+        if self._kept is not None:
+            gradient.masked_fill_(self._kept == 0, 0)
+        return loss.value, self._whole(gradient)
 
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one."""
@@ -131,10 +158,8 @@ class NativeReplica(Replica):
         images = images.to(torch.int64).contiguous()
         with engine.lock:
             status = engine.library.network_margins(
-                engine.handle,
-                engine.source,
-                *(pointer(self._weights, torch.float32), pointer(images, torch.int64), len(images)),
-                pointer(margins, torch.float32),
+                *(engine.handle, self._plan.handle, engine.source, pointer(self._weights, torch.float32)),
+                *(pointer(images, torch.int64), len(images), pointer(margins, torch.float32)),
             )
         _check(status, engine.dataset)
         return margins
@@ -145,14 +170,20 @@ class NativeReplica(Replica):
 
     def snapshot(self) -> Snapshot:
         """A copy of the state."""
-        return Snapshot(self._weights.clone(), tuple(slot.clone() for slot in self._slots), ())
+        return Snapshot(self._whole(self._weights), tuple(map(self._whole, self._slots)), ())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to ``snapshot``."""
-        self._weights = snapshot.weights.clone()
-        self._slots = tuple(slot.clone() for slot in snapshot.slots)
-        if self._mask is not None:
-            self._weights.masked_fill_(~self._mask, 0)
+        self._weights = snapshot.weights[self._index]
+        self._slots = tuple(slot[self._index] for slot in snapshot.slots)
+        if self._kept is not None:
+            self._weights.masked_fill_(self._kept == 0, 0)
+
+    def _whole(self, vector: Tensor) -> Tensor:
+        """A vector in the contract's order, with zeros for what is pruned."""
+        whole = torch.zeros(self._engine.program.parameter_count)
+        whole[self._index] = vector
+        return whole
 
 
 def _slice_size(program: Program) -> int:

@@ -98,6 +98,7 @@ def _path(instruction_set: str) -> Path | None:
 
 def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
     network: Any = c_void_p
+    plan: Any = c_void_p
     source: Any = POINTER(Source)
     numbers: Any = c_void_p
     library.network_new.argtypes = [POINTER(Layer), c_int32, POINTER(Shape), c_int32, c_int64, c_int32]
@@ -106,12 +107,20 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
     library.network_free.restype = None
     library.network_bytes.argtypes = [network]
     library.network_bytes.restype = c_int64
+    library.plan_new.argtypes = [network, numbers]
+    library.plan_new.restype = plan
+    library.plan_free.argtypes = [plan]
+    library.plan_free.restype = None
+    library.plan_count.argtypes = [plan]
+    library.plan_count.restype = c_int64
+    library.plan_index.argtypes = [plan, numbers]
+    library.plan_index.restype = None
     library.network_advance.argtypes = [
-        *[network, source, numbers, numbers, numbers, POINTER(Update), numbers],
+        *[network, plan, source, numbers, numbers, numbers, POINTER(Update), numbers],
         *[numbers, numbers, c_int64, numbers, numbers],
     ]
-    library.network_gradient.argtypes = [network, source, numbers, numbers, c_int64, numbers, POINTER(c_double)]
-    library.network_margins.argtypes = [network, source, numbers, numbers, c_int64, numbers]
+    library.network_gradient.argtypes = [network, plan, source, numbers, numbers, c_int64, numbers, POINTER(c_double)]
+    library.network_margins.argtypes = [network, plan, source, numbers, numbers, c_int64, numbers]
     for function in (library.network_advance, library.network_gradient, library.network_margins):
         function.restype = c_int32
     return library

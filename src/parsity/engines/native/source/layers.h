@@ -3,20 +3,43 @@
 #define PARSITY_LAYERS_H
 
 #include "native.h"
+#include "plan.h"
 
 /* What a pass works on: a slice of `images` images, with the weights and where their gradient is summed. */
 struct pass {
     struct network *network;
+    const struct plan *plan;
     int images;
     const float *weights;
     float *gradient;
 };
 
+/* All the weights of a layer, or their gradient, for kernels that are not sparse. */
+INLINE const float *dense_weights(const struct pass *pass, int layer) {
+    const struct layer_plan *plan = &pass->plan->layers[layer];
+    return plan->sparse ? pass->network->dense_weights + pass->network->layers[layer].weights
+                        : pass->weights + plan->weights;
+}
+INLINE float *dense_gradient(const struct pass *pass, int layer) {
+    const struct layer_plan *plan = &pass->plan->layers[layer];
+    return plan->sparse ? pass->network->dense_gradient + pass->network->layers[layer].weights
+                        : pass->gradient + plan->weights;
+}
+
+/* Around a batch: what a layer prepares from the weights, and what it adds to the gradient at the end. */
+void convolution_begin(const struct pass *pass, int layer, bool backward);
+void convolution_end(const struct pass *pass, int layer);
+
+/* Pixels between neighbours in what a convolution reads. */
+struct pitches {
+    int channel, row, phase;
+};
+struct pitches convolution_pitches(const struct network *network, const struct layer *layer);
+/* The plane of a convolution's gradient before a fused pooling, with the border that the input's gradient needs. */
+struct plane convolution_full_plane(const struct network *network, const struct layer *layer);
+
 void convolution_forward(const struct pass *pass, int layer);
 void convolution_backward(const struct pass *pass, int layer);
-/* The sums of a gradient's channels. */
-void bias_gradient(const float *gradient, ptrdiff_t channel, ptrdiff_t row, int channels, int rows, int floats,
-                   float *sums);
 void linear_forward(const struct pass *pass, int layer);
 void linear_backward(const struct pass *pass, int layer);
 void relu_forward(const struct pass *pass, int layer);

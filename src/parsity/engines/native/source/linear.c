@@ -79,18 +79,19 @@ void linear_forward(const struct pass *pass, int index) {
     const struct plane *out = &network->values[layer->output].activation;
     const int images = pass->images, features = features_of(in), outputs = out->channels;
     const ptrdiff_t pitch = feature_pitch(in);
+    const int64_t bias = pass->plan->layers[index].bias;
     float *rows = network->scratch;
     transpose_in(in, images, rows);
     for (int o = 0; o < outputs; o += BLOCK)
         for (int n = 0; n < images; n += BLOCK) {
             int os = outputs - o < BLOCK ? outputs - o : BLOCK, ns = images - n < BLOCK ? images - n : BLOCK;
             float sums[BLOCK * BLOCK];
-            dots_of(pass->weights + layer->weights + (ptrdiff_t)o * features, rows + n * pitch, features, pitch, sums,
+            dots_of(dense_weights(pass, index) + (ptrdiff_t)o * features, rows + n * pitch, features, pitch, sums,
                     os, ns);
             for (int i = 0; i < os; i++)
                 for (int j = 0; j < ns; j++) {
                     float value = sums[i * BLOCK + j];
-                    if (layer->bias >= 0) value += pass->weights[layer->bias + o + i];
+                    if (bias >= 0) value += pass->weights[bias + o + i];
                     if (layer->rectified) value = value < 0 ? 0 : value;
                     at(out, images, o + i, 0, 0)[n + j] = value;
                 }
@@ -109,8 +110,9 @@ void linear_backward(const struct pass *pass, int index) {
 
     const float *gradient = at(&out->gradient, images, 0, 0, 0);
     const ptrdiff_t channel = channel_pitch(&out->gradient, images);
-    const float *weights = pass->weights + layer->weights;
-    float *sums = pass->gradient + layer->weights;
+    const int64_t bias = pass->plan->layers[index].bias;
+    const float *weights = dense_weights(pass, index);
+    float *sums = dense_gradient(pass, index);
     for (int o = 0; o < outputs; o++)
         for (int f = 0; f < features; f += LANES) {
             int lanes = features - f < LANES ? features - f : LANES;
@@ -119,9 +121,9 @@ void linear_backward(const struct pass *pass, int index) {
             for (int n = 0; n < images; n++) sum += splat(gradient[o * channel + n]) * load(rows + n * pitch + f);
             store_lanes(to, sum, lanes);
         }
-    if (layer->bias >= 0)
+    if (bias >= 0)
         for (int o = 0; o < outputs; o++)
-            for (int n = 0; n < images; n++) pass->gradient[layer->bias + o] += gradient[o * channel + n];
+            for (int n = 0; n < images; n++) pass->gradient[bias + o] += gradient[o * channel + n];
     if (!in->wanted) return;
     for (int n = 0; n < images; n++)
         for (int f = 0; f < features; f += LANES) {

@@ -62,6 +62,8 @@ struct network {
     int images;      /* images the borders were last cleared for */
     float *scratch;  /* for one layer at a time */
     float *packed;   /* a second such */
+    float *dense_weights, *dense_gradient; /* of sparse layers, for passes that are not */
+    float *transposed;                     /* the weights of one sparse layer in the order of its transposed list */
     void *memory; /* all of the above live in it */
     size_t memory_bytes;
 };

@@ -5,7 +5,6 @@
 #include "layers.h"
 #include "loss.h"
 #include "update.h"
-#include "winners.h"
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -70,6 +69,11 @@ static void labels_of(const struct source *source, const int64_t *which, int ima
     for (int i = 0; i < images; i++) labels[i] = source->labels[which[i]];
 }
 
+static void begin(const struct pass *pass, bool backward) {
+    for (int i = 0; i < pass->network->layer_count; i++)
+        if (pass->network->layers[i].kind == CONVOLUTION) convolution_begin(pass, i, backward);
+}
+
 /* The mean loss over a batch; its gradient is left in `pass->gradient`. The batch is cut into full slices and what
  * is left over, always in the same way. */
 static double batch_gradient(struct pass *pass, const struct source *source, const int64_t *which, int64_t count) {
@@ -77,9 +81,8 @@ static double batch_gradient(struct pass *pass, const struct source *source, con
     const float factor = 1 / (float)count;
     int64_t labels[network->slice];
     double loss = 0;
-    memset(pass->gradient, 0, (size_t)network->parameter_count * sizeof(float));
-    for (int i = 0; i < network->layer_count; i++)
-        if (network->winners[i].weights) winners_begin(pass, i);
+    memset(pass->gradient, 0, (size_t)pass->plan->count * sizeof(float));
+    begin(pass, true);
     for (int64_t done = 0; done < count; done += network->slice) {
         int images = count - done < network->slice ? (int)(count - done) : network->slice;
         const struct value *logits = forward(pass, source, which + done, images);
@@ -89,42 +92,43 @@ static double batch_gradient(struct pass *pass, const struct source *source, con
             if (network->values[network->layers[i].output].wanted) backwards[network->layers[i].kind](pass, i);
     }
     for (int i = 0; i < network->layer_count; i++)
-        if (network->winners[i].weights) winners_end(pass, i);
+        if (network->layers[i].kind == CONVOLUTION) convolution_end(pass, i);
     return loss / (double)count;
 }
 
-int32_t network_advance(struct network *network, const struct source *source, float *weights, float *velocity,
+int32_t network_advance(struct network *network, const struct plan *plan, const struct source *source, float *weights, float *velocity,
                         const uint8_t *kept, const struct rule *rule, const float *rates, const int64_t *which,
                         const int64_t *counts, int64_t steps, float *gradient, float *losses) {
     int64_t total = 0;
     for (int64_t i = 0; i < steps; i++) total += counts[i];
     if (!all_there(source, which, total)) return NO_SUCH_IMAGE;
     unsigned long before = flush_denormals();
-    struct pass pass = {.network = network, .weights = weights, .gradient = gradient};
+    struct pass pass = {.network = network, .plan = plan, .weights = weights, .gradient = gradient};
     for (int64_t i = 0; i < steps; which += counts[i++]) {
         losses[i] = (float)batch_gradient(&pass, source, which, counts[i]);
-        update(rule, rates[i], network->parameter_count, weights, gradient, velocity, kept);
+        update(rule, rates[i], plan->count, weights, gradient, velocity, kept);
     }
     restore_denormals(before);
     return FINE;
 }
 
-int32_t network_gradient(struct network *network, const struct source *source, const float *weights,
+int32_t network_gradient(struct network *network, const struct plan *plan, const struct source *source, const float *weights,
                          const int64_t *which, int64_t count, float *gradient, double *loss) {
     if (!all_there(source, which, count)) return NO_SUCH_IMAGE;
     unsigned long before = flush_denormals();
-    struct pass pass = {.network = network, .weights = weights, .gradient = gradient};
+    struct pass pass = {.network = network, .plan = plan, .weights = weights, .gradient = gradient};
     *loss = batch_gradient(&pass, source, which, count);
     restore_denormals(before);
     return FINE;
 }
 
-int32_t network_margins(struct network *network, const struct source *source, const float *weights,
+int32_t network_margins(struct network *network, const struct plan *plan, const struct source *source, const float *weights,
                         const int64_t *which, int64_t count, float *margins) {
     if (!all_there(source, which, count)) return NO_SUCH_IMAGE;
     unsigned long before = flush_denormals();
-    struct pass pass = {.network = network, .weights = weights};
+    struct pass pass = {.network = network, .plan = plan, .weights = weights};
     int64_t labels[network->slice];
+    begin(&pass, false);
     for (int64_t done = 0; done < count; done += network->slice) {
         int images = count - done < network->slice ? (int)(count - done) : network->slice;
         const struct value *logits = forward(&pass, source, which + done, images);

@@ -52,6 +52,12 @@ INLINE vec held(vec value) {
     return value;
 }
 
+/* Likewise a pointer: vectors near it are then addressed from it, and not each by an index of its own. */
+INLINE const float *held_pointer(const float *pointer) {
+    __asm__("" : "+r"(pointer));
+    return pointer;
+}
+
 /* The first `lanes` floats and zeros after them; nothing beyond them is read. */
 INLINE vec load_lanes(const float *from, int lanes) {
     if (lanes >= LANES) return load(from);

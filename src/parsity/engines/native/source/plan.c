@@ -1,0 +1,165 @@
+#include "plan.h"
+
+#include <stdlib.h>
+
+#include "layers.h"
+#include "sparse.h"
+#include "winners.h"
+
+/* Densities below which visiting survivors beats the dense kernels, measured on Simple-CNN and ResNet-8
+ * (benchmarks/native.py --thresholds). Behind a max-pool the dense backward pass does a quarter of the work. */
+#define SPARSE_FORWARD 0.6
+#define SPARSE_INPUT 0.5
+#define SPARSE_WEIGHT 0.5
+#define SPARSE_BEHIND_POOL 0.15
+
+/* What a tile of rows sees of a block of outputs should stay in the first cache. */
+#define BLOCK_BYTES 32768
+
+static int ceiling(int a, int b) { return (a + b - 1) / b; }
+
+void plan_free(struct plan *plan) {
+    if (!plan) return;
+    for (int i = 0; plan->layers && i < plan->layer_count; i++) {
+        free(plan->layers[i].survivors.start), free(plan->layers[i].survivors.position);
+        free(plan->layers[i].survivors.entry), free(plan->layers[i].transposed.start);
+        free(plan->layers[i].transposed.position), free(plan->layers[i].transposed.source);
+    }
+    free(plan->layers);
+    free(plan->index);
+    free(plan);
+}
+
+static bool list_survivors(const struct network *network, int index, const uint8_t *mask, struct layer_plan *plan) {
+    const struct layer *layer = &network->layers[index];
+    const struct plane *in = &network->values[layer->input].activation;
+    const int outputs = network->values[layer->output].activation.channels;
+    const int taps = layer->kernel_height * layer->kernel_width;
+    const struct pitches pitch = convolution_pitches(network, layer);
+    struct survivors *list = &plan->survivors;
+    list->start = malloc(((size_t)outputs * in->channels + 1) * sizeof(int32_t));
+    list->position = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
+    list->entry = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
+    if (!list->start || !list->position || !list->entry) return false;
+    int32_t found = 0;
+    for (int pair = 0; pair < outputs * in->channels; pair++) {
+        list->start[pair] = found;
+        for (int t = 0; t < taps; t++) {
+            if (!mask[pair * taps + t]) continue;
+            const int y = t / layer->kernel_width, x = t % layer->kernel_width;
+            list->position[found] = pair % in->channels * pitch.channel + y * pitch.row +
+                                    x % layer->stride_width * pitch.phase + x / layer->stride_width;
+            list->entry[found++] = pair * taps + t;
+        }
+    }
+    list->start[outputs * in->channels] = found;
+    return true;
+}
+
+static bool list_transposed(const struct network *network, int index, struct layer_plan *plan) {
+    const struct layer *layer = &network->layers[index];
+    const struct plane *in = &network->values[layer->input].gradient;
+    const struct plane full = convolution_full_plane(network, layer);
+    const int stride_y = layer->stride_height, stride_x = layer->stride_width;
+    struct transposed *list = &plan->transposed;
+    list->rows = ceiling(layer->kernel_height, stride_y);
+    const int seen = visit_rows(ceiling(in->width, stride_x) * network->slice) + list->rows - 1;
+    list->block = BLOCK_BYTES / (int)(seen * full.columns * network->slice * (int)sizeof(float));
+    if (list->block < 1) list->block = 1;
+    if (list->block > full.channels) list->block = full.channels;
+    list->blocks = ceiling(full.channels, list->block);
+    const size_t runs = (size_t)stride_y * stride_x * in->channels * list->blocks * list->rows;
+    list->start = calloc(runs + 2, sizeof(int32_t));
+    list->position = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
+    list->source = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
+    if (!list->start || !list->position || !list->source) return false;
+
+    /* A counting sort: sizes of the runs, where they begin, then each survivor to its place. */
+    const int taps = layer->kernel_height * layer->kernel_width;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int32_t i = 0; i < plan->count; i++) {
+            const int entry = plan->survivors.entry[i], o = entry / taps / in->channels;
+            const int c = entry / taps % in->channels, y = entry % taps / layer->kernel_width;
+            const int x = entry % taps % layer->kernel_width;
+            /* The first row and column of the input that this tap meets tell its phase. */
+            const int from_y = ((y - layer->top) % stride_y + stride_y) % stride_y;
+            const int from_x = ((x - layer->left) % stride_x + stride_x) % stride_x;
+            const size_t run = ((((size_t)(from_y * stride_x + from_x) * in->channels + c) * list->blocks +
+                                 o / list->block) * list->rows) + y / stride_y;
+            if (pass == 0) {
+                list->start[run + 2]++;
+                continue;
+            }
+            const int32_t place = list->start[run + 1]++;
+            list->position[place] = o * full.rows * full.columns - y / stride_y * full.columns - x / stride_x;
+            list->source[place] = i;
+        }
+        if (pass == 0)
+            for (size_t run = 2; run < runs + 2; run++) list->start[run] += list->start[run - 1];
+    }
+    return true;
+}
+
+static void decide(const struct network *network, int index, const uint8_t *mask, struct layer_plan *plan) {
+    const struct layer *layer = &network->layers[index];
+    const struct value *in = &network->values[layer->input];
+    const int64_t size = (int64_t)network->values[layer->output].activation.channels * in->activation.channels *
+                         layer->kernel_height * layer->kernel_width;
+    int64_t alive = 0;
+    for (int64_t i = 0; i < size; i++) alive += mask[layer->weights + i] != 0;
+    const double density = (double)alive / (double)size;
+    const bool winners = winners_suit(network, index);
+    plan->forward = density < SPARSE_FORWARD;
+    plan->input = in->wanted && density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT);
+    plan->weight = density < (winners ? SPARSE_BEHIND_POOL : SPARSE_WEIGHT);
+    plan->sparse = plan->forward || plan->input || plan->weight;
+    plan->count = plan->sparse ? alive : size;
+}
+
+struct plan *plan_new(const struct network *network, const uint8_t *mask) {
+    struct plan *plan = calloc(1, sizeof *plan);
+    const int64_t parameters = network->parameter_count;
+    if (!plan) return NULL;
+    plan->layer_count = network->layer_count;
+    plan->layers = calloc((size_t)network->layer_count, sizeof *plan->layers);
+    plan->index = malloc((size_t)(parameters + 1) * sizeof *plan->index);
+    int64_t *place = malloc((size_t)(parameters + 1) * sizeof *place);
+    bool fine = plan->layers && plan->index && place;
+
+    for (int64_t i = 0; fine && i < parameters; i++) place[i] = 1;
+    for (int i = 0; fine && mask && i < network->layer_count; i++) {
+        const struct layer *layer = &network->layers[i];
+        if (layer->kind != CONVOLUTION) continue;
+        struct layer_plan *own = &plan->layers[i];
+        decide(network, i, mask, own);
+        if (!own->sparse) continue;
+        const int64_t size = (int64_t)network->values[layer->output].activation.channels *
+                             network->values[layer->input].activation.channels * layer->kernel_height *
+                             layer->kernel_width;
+        for (int64_t j = 0; j < size; j++) place[layer->weights + j] = mask[layer->weights + j] != 0;
+        fine = list_survivors(network, i, mask + layer->weights, own);
+        if (fine && own->input) fine = list_transposed(network, i, own);
+    }
+    for (int64_t i = 0; fine && i < parameters; i++) {
+        bool kept = place[i];
+        place[i] = plan->count;
+        if (kept) plan->index[plan->count++] = i;
+    }
+    for (int i = 0; fine && i < network->layer_count; i++) {
+        const struct layer *layer = &network->layers[i];
+        if (layer->kind != CONVOLUTION && layer->kind != LINEAR) continue;
+        plan->layers[i].weights = place[layer->weights];
+        plan->layers[i].bias = layer->bias < 0 ? -1 : place[layer->bias];
+    }
+    free(place);
+    if (fine) return plan;
+    plan_free(plan);
+    return NULL;
+}
+
+int64_t plan_count(const struct plan *plan) { return plan->count; }
+
+/* For each number of the replica's vector, which of the network's parameters it is. */
+void plan_index(const struct plan *plan, int64_t *index) {
+    memcpy(index, plan->index, (size_t)plan->count * sizeof *index);
+}

@@ -1,0 +1,41 @@
+/* What one replica's mask makes of a network: which layers visit their surviving weights only, and the lists they
+ * visit them by. The parameter vector of a replica holds, layer after layer in the network's own order, all weights of
+ * a dense layer and the survivors of a sparse one; biases are always there. */
+#ifndef PARSITY_PLAN_H
+#define PARSITY_PLAN_H
+
+#include "native.h"
+
+/* Survivors sorted by output, input channel, tap. Positions are counted in pixels, so they serve any slice. */
+struct survivors {
+    int32_t *start;    /* [output][input channel], and one more at the end */
+    int32_t *position; /* of the input it meets, from the first one of its output */
+    int32_t *entry;    /* where it is among the layer's weights */
+};
+
+/* The same for the input's gradient, sorted by phase of the strides, input channel, block of outputs, row of the
+ * kernel: what a tile of rows needs of a block is one run. */
+struct transposed {
+    int block, blocks, rows; /* outputs in a block; blocks; rows of the kernel in a phase */
+    int32_t *start;          /* [phase][input channel][block][row], and one more at the end */
+    int32_t *position;       /* of the gradient it meets */
+    int32_t *source;         /* which survivor it is */
+};
+
+struct layer_plan {
+    int64_t weights, bias; /* where they begin in the replica's parameter vector; -1: no bias */
+    int64_t count;         /* survivors, or all weights of a dense layer */
+    bool sparse;           /* the vector holds survivors only */
+    bool forward, input, weight; /* which passes of a sparse layer visit survivors; the others work on a dense copy */
+    struct survivors survivors;
+    struct transposed transposed;
+};
+
+struct plan {
+    int64_t count;
+    int64_t *index; /* for each number of the vector, which of the network's parameters it is */
+    int layer_count;
+    struct layer_plan *layers;
+};
+
+#endif

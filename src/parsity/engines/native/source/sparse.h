@@ -1,0 +1,31 @@
+/* Kernels that visit surviving weights only. */
+#ifndef PARSITY_SPARSE_H
+#define PARSITY_SPARSE_H
+
+#include "native.h"
+
+/* out[o][y][.] (+)= bias[o] + sum over o's survivors of weight * in[y][. + position], for rows [first, end). */
+struct visit {
+    const float *in;
+    ptrdiff_t in_row;
+    int images;
+    float *out;
+    ptrdiff_t out_channel, out_row;
+    int outputs, row_floats;
+    const float *weights;
+    const int32_t *position, *start; /* survivors of output o in part p of its list: [start[o * pitch + p], ...) */
+    int pitch;
+    const float *bias;
+    bool adds, rectified;
+};
+
+/* Rows one tile takes. */
+int visit_rows(int row_floats);
+/* Add part [from, to) of the lists to a tile of at most visit_rows rows; the first part sets, the last rectifies. */
+void visit_tile(const struct visit *visit, int row, int rows, int from, int to, bool first, bool last);
+
+/* gradient[i] += sum over rows and floats of out[y][.] * in[y][. + position[i]] for `count` survivors of an output. */
+void visit_weight_gradient(const float *out, ptrdiff_t out_row, const float *in, ptrdiff_t in_row, int rows,
+                           int row_floats, int images, const int32_t *position, int count, float *gradient);
+
+#endif
