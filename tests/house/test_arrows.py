@@ -21,7 +21,7 @@ ARROWS = {
     "engines": {"data", "optimisation"},
     "training": {"data", "models", "metaparameters", "optimisation", "pruning", "results", "engines"},
     "racing": {"data", "engines", "pruning", "results", "training"},
-    "study": {"data", "metaparameters", "results", "training", "racing"},
+    "study": {"data", "metaparameters", "optimisation", "results", "training", "racing"},
     "cli": {"data", "models", "pruning", "results", "training", "racing", "study"},
 }
 COMMON = {"errors", "extensions", "whole_file"}

@@ -19,6 +19,8 @@ from parsity.errors import ParsityError
 
 VERBS = {
     "data": "list, fetch, check and show the data sets",
+    "presets": "list the studies that come with Parsity",
+    "new": "write a study file from a preset",
     "prune": "prune a network at initialisation and say what is left of each layer",
 }
 

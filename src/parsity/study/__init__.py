@@ -9,6 +9,13 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from parsity.study.comparing import Difference, check_extension, differences
+    from parsity.study.estimates import estimated_hours
+    from parsity.study.overrides import apply_overrides
+    from parsity.study.presets import PRESETS, Preset, heading, preset
+    from parsity.study.reading import find_spec, read_spec
+    from parsity.study.schema import json_schema
+    from parsity.study.spec import StudySpec
     from parsity.study.store import (
         AlreadyStoredError,
         CellState,
@@ -21,30 +28,59 @@ if TYPE_CHECKING:
         gather_provenance,
         verify,
     )
+    from parsity.study.writing import render
 
 _HOMES = {
     "AlreadyStoredError": "store",
+    "apply_overrides": "overrides",
     "CellState": "store",
+    "check_extension": "comparing",
     "Damage": "store",
+    "Difference": "comparing",
+    "differences": "comparing",
+    "estimated_hours": "estimates",
+    "find_spec": "reading",
+    "gather_provenance": "store",
+    "heading": "presets",
+    "json_schema": "schema",
+    "Preset": "presets",
+    "preset": "presets",
+    "PRESETS": "presets",
+    "read_spec": "reading",
+    "render": "writing",
     "SetAside": "store",
     "Store": "store",
     "StoredTrial": "store",
+    "StudySpec": "spec",
     "TableRow": "store",
     "UnwritableError": "store",
-    "gather_provenance": "store",
     "verify": "store",
 }
 
 __all__ = [
+    "PRESETS",
     "AlreadyStoredError",
     "CellState",
     "Damage",
+    "Difference",
+    "Preset",
     "SetAside",
     "Store",
     "StoredTrial",
+    "StudySpec",
     "TableRow",
     "UnwritableError",
+    "apply_overrides",
+    "check_extension",
+    "differences",
+    "estimated_hours",
+    "find_spec",
     "gather_provenance",
+    "heading",
+    "json_schema",
+    "preset",
+    "read_spec",
+    "render",
     "verify",
 ]
 
