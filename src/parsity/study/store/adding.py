@@ -10,7 +10,16 @@ from parsity.errors import ParsityError, UsageError
 from parsity.results import TrialResult
 from parsity.study.store.digests import joint_digest, row_digest
 from parsity.study.store.grid import Grid
-from parsity.study.store.reading import CellRow, cell_name, newest, read_cells, read_head, read_rows, read_set_asides
+from parsity.study.store.reading import (
+    CellRow,
+    Head,
+    cell_name,
+    newest,
+    read_cells,
+    read_head,
+    read_rows,
+    read_set_asides,
+)
 from parsity.study.store.rows import COLUMNS, Circumstances, Row, outcomes_of, to_row
 from parsity.study.store.tables import CellEndings
 
@@ -28,16 +37,18 @@ class AlreadyStoredError(ParsityError):
 def add_spec(connection: sqlite3.Connection, stored: str, identity: str, spec: str) -> None:
     """The first spec, or a grown one."""
     fresh = connection.execute("SELECT count(*) FROM head").fetchone() == (0,)
-    specs, cells = (0, 0) if fresh else read_head(connection)
-    _insert(connection, "spec", specs + 1, stored, identity, spec)
-    _write_head(connection, specs + 1, cells)
+    head = Head() if fresh else read_head(connection)
+    _insert(connection, "spec", head.specs + 1, stored, identity, spec)
+    _write_head(connection, head._replace(specs=head.specs + 1))
 
 
 def add_run(connection: sqlite3.Connection, started: str, provenance: str) -> int:
     """A run's beginning; returns its number."""
-    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM run").fetchone()
-    _insert(connection, "run", last + 1, started, provenance)
-    return int(last) + 1
+    head = read_head(connection)
+    number = head.runs + 1
+    _insert(connection, "run", number, started, provenance)
+    _write_head(connection, head._replace(runs=number))
+    return number
 
 
 def add_run_end(connection: sqlite3.Connection, run: int, ended: str, how: str) -> None:
@@ -46,6 +57,8 @@ def add_run_end(connection: sqlite3.Connection, run: int, ended: str, how: str) 
     if connection.execute("SELECT 1 FROM run_end WHERE run = ?", (run,)).fetchone():
         raise UsageError(f"run {run} has ended already")
     _insert(connection, "run_end", run, ended, how)
+    head = read_head(connection)
+    _write_head(connection, head._replace(run_ends=head.run_ends + 1))
 
 
 def add_results(
@@ -81,7 +94,7 @@ def add_results(
         connection.execute(f"INSERT INTO trial (cell, {COLUMNS}) VALUES ({places})", (cell.id, *row))  # noqa: S608
         if log is not None:
             connection.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (cell.id, row.number, row.revision, log))
-        connection.execute("DELETE FROM set_aside WHERE cell = ? AND number = ?", (cell.id, row.number))
+    _drop_set_asides(connection, cell, numbers)
     everything = sorted([*rows, *(row for row, _ in fresh)])
     _write_cell(connection, cell._replace(trials=len(everything), joint=joint_digest(row.digest for row in everything)))
 
@@ -96,9 +109,21 @@ def add_set_asides(
 ) -> None:
     """Notes that these trials could not be finished; a newer note replaces an older one."""
     cell = _cell(connection, key)
+    numbers = sorted(set(numbers))
+    _drop_set_asides(connection, cell, numbers)
     for number in numbers:
-        connection.execute("DELETE FROM set_aside WHERE cell = ? AND number = ?", (cell.id, number))
         _insert(connection, "set_aside", cell.id, number, reason, attempts, noted)
+    head = read_head(connection)
+    _write_head(connection, head._replace(set_asides=head.set_asides + len(numbers)))
+
+
+def _drop_set_asides(connection: sqlite3.Connection, cell: CellRow, numbers: Sequence[int]) -> None:
+    head, dropped = read_head(connection), 0
+    for number in numbers:
+        done = connection.execute("DELETE FROM set_aside WHERE cell = ? AND number = ?", (cell.id, number))
+        dropped += done.rowcount
+    if dropped:
+        _write_head(connection, head._replace(set_asides=head.set_asides - dropped))
 
 
 def _refuse_known(
@@ -137,7 +162,7 @@ def _cell(connection: sqlite3.Connection, key: tuple[int, float]) -> CellRow:
         raise UsageError(f"batch size {batch_size}, sparsity {sparsity}: there is no such cell")
     cell = CellRow(len(cells) + 1, batch_size, sparsity, 0, joint_digest(()))
     _write_cell(connection, cell)
-    _write_head(connection, read_head(connection)[0], len(cells) + 1)
+    _write_head(connection, read_head(connection)._replace(cells=len(cells) + 1))
     return cell
 
 
@@ -149,11 +174,9 @@ def _write_cell(connection: sqlite3.Connection, cell: CellRow) -> None:
     )
 
 
-def _write_head(connection: sqlite3.Connection, specs: int, cells: int) -> None:
-    connection.execute("DELETE FROM head")
-    # The key is no part of what is read and signed.
-    digest = row_digest("head", specs, cells)
-    connection.execute("INSERT INTO head VALUES (1, ?, ?, ?)", (specs, cells, digest))
+def _write_head(connection: sqlite3.Connection, head: Head) -> None:
+    # The key, always 1, is no part of what is read and signed.
+    connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?, ?, ?, ?, ?)", (*head, row_digest("head", *head)))
 
 
 def _insert(connection: sqlite3.Connection, table: str, *columns: object) -> None:

@@ -54,18 +54,27 @@ def guarded(path: Path) -> Iterator[None]:
     """Turn SQLite's errors and misfits into Parsity's errors, each one line about ``path``."""
     try:
         yield
-    except MisfitError as error:
-        raise DamagedError(f"{path} is damaged: {error}; {WHAT_TO_DO}") from error
+    except (MisfitError, UnicodeDecodeError) as error:
+        # Python cannot even read what SQLite says of a table whose name is no text any more.
+        raise DamagedError(f"{path} is damaged: {one_line(error)}; {WHAT_TO_DO}") from error
     except sqlite3.Error as error:
         # Text that is not UTF-8 comes without a code.
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in _BUSY:
             raise BusyError(f"{path}: another process holds it; try again later") from error
         if code in _UNWRITABLE:
-            raise UnwritableError(f"{path}: {_UNWRITABLE[code]} ({error}); what was stored before is safe") from error
+            raise UnwritableError(
+                f"{path}: {_UNWRITABLE[code]} ({one_line(error)}); what was stored before is safe"
+            ) from error
         if code in _DAMAGED:
-            raise DamagedError(f"{path} is damaged: {error}; {WHAT_TO_DO}") from error
+            raise DamagedError(f"{path} is damaged: {one_line(error)}; {WHAT_TO_DO}") from error
         raise
+
+
+def one_line(error: Exception) -> str:
+    """What ``error`` says, fit to print: it may quote damaged text."""
+    text = " ".join(str(error).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def connect(path: Path, *, writable: bool) -> sqlite3.Connection:

@@ -16,6 +16,22 @@ from parsity.study.store.digests import joint_digest, row_digest
 from parsity.study.store.rows import COLUMNS, Row, sign
 
 
+class Head(NamedTuple):
+    """How many rows there must be of each table, but for the trials, which their cells count."""
+
+    specs: int = 0
+    runs: int = 0
+    run_ends: int = 0
+    cells: int = 0
+    set_asides: int = 0
+
+    def check(self, what: str, found: int) -> None:
+        """Refuse fewer, or more, rows than were written."""
+        expected = getattr(self, what)
+        if found != expected:
+            raise MisfitError(f"of {expected} {what.replace('_', ' ')}, {found} are found")
+
+
 class CellRow(NamedTuple):
     """One row of ``cell``."""
 
@@ -55,31 +71,29 @@ def checked(table: str, name: str, row: tuple[Any, ...] | None) -> tuple[Any, ..
     return row[:-1]
 
 
-def read_head(connection: sqlite3.Connection) -> tuple[int, int]:
-    """How many specs and cells there must be."""
-    row = connection.execute("SELECT specs, cells, digest FROM head").fetchone()
-    specs, cells = checked("head", "the head of the file", row)
-    return specs, cells
+def read_head(connection: sqlite3.Connection) -> Head:
+    """The counts."""
+    row = connection.execute("SELECT specs, runs, run_ends, cells, set_asides, digest FROM head").fetchone()
+    return Head(*checked("head", "the head of the file", row))
 
 
 def read_specs(connection: sqlite3.Connection) -> list[SpecRow]:
     """Every spec the study has had, the newest last."""
-    specs, _ = read_head(connection)
+    head = read_head(connection)
     rows = connection.execute("SELECT revision, stored, identity, spec, digest FROM spec ORDER BY revision").fetchall()
     found = [SpecRow(*checked("spec", f"spec {row[0]}", row)) for row in rows]
-    if [row.revision for row in found] != list(range(1, specs + 1)):
-        raise MisfitError(f"of {specs} specs, some are missing")
+    head.check("specs", len({row.revision for row in found}))
     return found
 
 
 def read_cells(connection: sqlite3.Connection) -> dict[tuple[int, float], CellRow]:
     """Every cell of which anything is stored, by batch size and sparsity."""
-    _, cells = read_head(connection)
+    head = read_head(connection)
     rows = connection.execute("SELECT id, batch_size, sparsity, trials, joint, digest FROM cell").fetchall()
     found = [CellRow(*checked("cell", f"cell {row[0]}", row)) for row in rows]
-    if len(found) != cells or len({(row.batch_size, row.sparsity) for row in found}) != cells:
-        raise MisfitError(f"of {cells} cells, {len(found)} are found")
-    return {(row.batch_size, row.sparsity): row for row in found}
+    cells = {(row.batch_size, row.sparsity): row for row in found}
+    head.check("cells", len(cells))
+    return cells
 
 
 def read_rows(connection: sqlite3.Connection, cell: CellRow) -> list[Row]:
@@ -116,6 +130,7 @@ def read_log(connection: sqlite3.Connection, cell: CellRow, row: Row) -> str | N
 
 def read_provenances(connection: sqlite3.Connection) -> Mapping[int, dict[str, Any]]:
     """What is known of each run: where, with what, when it started, when and how it ended."""
+    head = read_head(connection)
     runs: dict[int, dict[str, Any]] = {}
     for row in connection.execute("SELECT id, started, provenance, digest FROM run ORDER BY id").fetchall():
         number, started, provenance = checked("run", f"run {row[0]}", row)
@@ -125,6 +140,8 @@ def read_provenances(connection: sqlite3.Connection) -> Mapping[int, dict[str, A
         if number not in runs:
             raise MisfitError(f"run {number} has an end and no beginning")
         runs[number] |= {"ended": ended, "how": how}
+    head.check("runs", len(runs))
+    head.check("run_ends", sum(run["ended"] is not None for run in runs.values()))
     return runs
 
 
@@ -138,6 +155,7 @@ def read_set_asides(connection: sqlite3.Connection) -> list[SetAside]:
         if key not in cells:
             raise MisfitError(f"a trial of cell {key} was set aside, and there is no such cell")
         found.append(SetAside(cells[key].batch_size, cells[key].sparsity, number, reason, attempts, noted))
+    read_head(connection).check("set_asides", len(set(found)))
     return sorted(found)
 
 

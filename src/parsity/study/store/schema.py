@@ -2,7 +2,7 @@
 
 ``spec`` and ``run`` only ever grow. ``trial`` holds what was measured: a row never changes; a trial that was run again,
 because the study has grown, is a further row of a higher revision. Against rows that vanish, each ``cell`` carries the
-number and joint digest of its trials' rows, and ``head`` how many cells and specs there are.
+number and joint digest of its trials' rows, and ``head`` how many rows the other tables have.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ TABLES = """
 CREATE TABLE head (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     specs INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    run_ends INTEGER NOT NULL,
     cells INTEGER NOT NULL,
+    set_asides INTEGER NOT NULL,
     digest TEXT NOT NULL
 ) STRICT;
 CREATE TABLE spec (

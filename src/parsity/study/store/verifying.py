@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parsity.errors import DamagedError, ParsityError
 from parsity.study.store import reading
-from parsity.study.store.connection import MisfitError, connect, guarded, read_transaction
+from parsity.study.store.connection import MisfitError, connect, guarded, one_line, read_transaction
 from parsity.study.store.grid import Grid
 from parsity.study.store.migrations import migrated_copy
 from parsity.study.store.reading import CellRow
@@ -66,7 +66,8 @@ def _gather(connection: sqlite3.Connection, path: Path, wheres: tuple[str, ...])
 
 
 def _cause(error: DamagedError) -> str:
-    return str(error.__cause__ or error)
+    cause = error.__cause__
+    return one_line(cause if isinstance(cause, Exception) else error)
 
 
 def _pages(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
