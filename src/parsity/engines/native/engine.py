@@ -19,7 +19,7 @@ from parsity.engines.native.tracing import trace
 from parsity.optimisation import Momentum, Nesterov, Optimiser, Rule, Sgd
 
 # Numbers an image's activations may take in a slice before they leave the second cache.
-SLICE_FLOATS = 16 * 30_000
+SLICE_FLOATS = 1_400_000
 
 
 class NativeEngine(Engine):
@@ -105,6 +105,8 @@ class NativeReplica(Replica):
         self._engine = engine
         self._plan = engine.plan(mask)
         self._index, self._kept = self._plan.index, self._plan.kept
+        self._weights: Tensor
+        self._slots: tuple[Tensor, ...]
         self.restore(snapshot)
 
     def advance(self, batches: Sequence[Tensor], rule: Rule, step: int) -> Tensor:

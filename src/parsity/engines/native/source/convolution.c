@@ -24,11 +24,13 @@ static void split_phases(const struct pass *pass, const struct layer *layer, flo
         for (int r = 0; r < rows; r++)
             for (int phase = 0; phase < layer->stride_width; phase++)
                 for (int p = 0; p < columns; p++, phases += images) {
-                    int y = r - layer->top, x = p * layer->stride_width + phase - layer->left;
-                    if (y < 0 || y >= in->height || x < 0 || x >= in->width)
-                        memset(phases, 0, (size_t)images * sizeof(float));
-                    else
-                        memcpy(phases, at(in, images, c, y, x), (size_t)images * sizeof(float));
+                    const int y = r - layer->top, x = p * layer->stride_width + phase - layer->left;
+                    const bool inside = y >= 0 && y < in->height && x >= 0 && x < in->width;
+                    const float *from = at(in, images, c, y, x);
+                    for (int n = 0; n < images; n += LANES) {
+                        const int lanes = images - n < LANES ? images - n : LANES;
+                        store_lanes(phases + n, inside ? load_lanes(from + n, lanes) : (vec){0}, lanes);
+                    }
                 }
 }
 

@@ -57,7 +57,7 @@ static void bias_gradient(const struct plane *gradient, int images, float *sums)
     }
 }
 
-/* Rows [first, end) of some channels' gradient before the pooling. */
+/* Rows [first, end) of some channels' gradient before the pooling; `first` is even. */
 static void unpool(const struct pass *pass, int index, int channel, int channels, int first, int end, float *to,
                    ptrdiff_t to_channel, ptrdiff_t to_row) {
     const struct network *network = pass->network;
@@ -65,16 +65,15 @@ static void unpool(const struct pass *pass, int index, int channel, int channels
     const struct plane *pooled = &network->values[layer->output].gradient;
     const int images = pass->images;
     for (int c = 0; c < channels; c++)
-        for (int y = first; y < end; y++) {
+        for (int y = first; y < end; y += 2) {
             float *row = to + c * to_channel + (y - first) * to_row;
-            if (y / 2 >= pooled->height) {
-                memset(row, 0, (size_t)layer->full_width * images * sizeof(float));
-                continue;
-            }
             const ptrdiff_t code = (ptrdiff_t)(channel + c) * pooled->height + y / 2;
-            unpool_row(at(pooled, images, channel + c, y / 2, 0),
-                       network->codes[index] + code * pooled->width * images, network->full_rows[index], pooled->width,
-                       layer->full_width, images, y % 2 * 2, row);
+            if (y / 2 < pooled->height)
+                unpool_pair(at(pooled, images, channel + c, y / 2, 0),
+                            network->codes[index] + code * pooled->width * images, network->full_rows[index],
+                            pooled->width, layer->full_width, images, row, row + to_row);
+            else /* the odd row at the end, which no window covers */
+                memset(row, 0, (size_t)layer->full_width * images * sizeof(float));
         }
 }
 
@@ -225,7 +224,11 @@ static void input_gradient(const struct pass *pass, int index, const struct plan
                 for (int q = 0; q < phase.rows; q++)
                     for (int p = 0; p < phase.columns; p++, part += images) {
                         float *to = at(in, images, c, from_y + q * stride_y, from_x + p * stride_x);
-                        for (int n = 0; n < images; n++) to[n] = network->adds[index] ? to[n] + part[n] : part[n];
+                        for (int n = 0; n < images; n += LANES) {
+                            const int lanes = images - n < LANES ? images - n : LANES;
+                            const vec value = load_lanes(part + n, lanes);
+                            store_lanes(to + n, network->adds[index] ? load_lanes(to + n, lanes) + value : value, lanes);
+                        }
                     }
         }
 }

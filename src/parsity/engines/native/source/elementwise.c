@@ -139,7 +139,10 @@ void mean_forward(const struct pass *pass, int index) {
         for (int y = 0; y < in->height; y++)
             for (int x = 0; x < in->width; x++) {
                 const float *from = at(in, images, c, y, x);
-                for (int n = 0; n < images; n++) to[n] += from[n];
+                for (int n = 0; n < images; n += LANES) {
+                    const int lanes = images - n < LANES ? images - n : LANES;
+                    store_lanes(to + n, load_lanes(to + n, lanes) + load_lanes(from + n, lanes), lanes);
+                }
             }
         for (int n = 0; n < images; n++) to[n] *= factor;
     }
@@ -158,7 +161,11 @@ void mean_backward(const struct pass *pass, int index) {
         for (int y = 0; y < in->height; y++)
             for (int x = 0; x < in->width; x++) {
                 float *to = at(in, images, c, y, x);
-                for (int n = 0; n < images; n++) to[n] = (adds ? to[n] : 0) + from[n] * factor;
+                for (int n = 0; n < images; n += LANES) {
+                    const int lanes = images - n < LANES ? images - n : LANES;
+                    const vec value = load_lanes(from + n, lanes) * factor;
+                    store_lanes(to + n, adds ? load_lanes(to + n, lanes) + value : value, lanes);
+                }
             }
     }
 }

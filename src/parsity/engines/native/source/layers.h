@@ -61,10 +61,10 @@ void mask_gradient(const struct value *value, int images);
 /* The 2 x 2 max-pool that follows a convolution, on rows that are still warm. */
 void pool_pair(const float *upper, const float *lower, const struct lane_map *maps, int width, int images,
                bool rectified, float *out, uint8_t *codes);
-/* One row of the gradient before the pooling: `which` is 0 for a window's upper row and 2 for its lower. */
-void unpool_row(const float *gradient, const uint8_t *codes, const struct lane_map *maps, int width, int full_width,
-                int images, int which, float *out);
-/* Fill the maps of a pooled row (for pool_pair) and of the row before it (for unpool_row). */
+/* The two rows of the gradient before the pooling that a row of `gradient` goes back to. */
+void unpool_pair(const float *gradient, const uint8_t *codes, const struct lane_map *maps, int width, int full_width,
+                 int images, float *upper, float *lower);
+/* Fill the maps of a pooled row (for pool_pair) and of the row before it (for unpool_pair). */
 void map_pooled_row(struct lane_map *maps, int width, int images);
 void map_full_row(struct lane_map *maps, int width, int images);
 

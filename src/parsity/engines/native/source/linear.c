@@ -2,36 +2,57 @@
  *
  * The features of an activation, in channel, row, column order, are transposed into one row for each image. */
 #include "layers.h"
+#include "transpose.h"
 
 #define BLOCK 4
 
 static int features_of(const struct plane *plane) { return plane->channels * plane->height * plane->width; }
-/* Rows of features are padded with zeros to whole vectors. */
+/* Rows of features are padded with zeros to whole vectors, and one more: rows that lie a power of two apart would
+ * share a few lines of the first cache. */
 static ptrdiff_t feature_pitch(const struct plane *plane) {
-    return (features_of(plane) + LANES - 1) / LANES * (ptrdiff_t)LANES;
+    return ((features_of(plane) + LANES - 1) / LANES + 1) * (ptrdiff_t)LANES;
+}
+
+/* Where LANES features from `feature` on lie; NULL for those beyond the last. */
+static void locate(const struct plane *plane, int images, int feature, float **places) {
+    const int area = plane->height * plane->width, features = features_of(plane);
+    int c = feature / area, y = feature % area / plane->width, x = feature % plane->width;
+    for (int i = 0; i < LANES; i++) {
+        places[i] = feature + i < features ? at(plane, images, c, y, x) : NULL;
+        if (++x == plane->width) x = 0, y++;
+        if (y == plane->height) y = 0, c++;
+    }
 }
 
 static void transpose_in(const struct plane *plane, int images, float *rows) {
     const ptrdiff_t pitch = feature_pitch(plane);
-    const int features = features_of(plane);
-    for (int n = 0; n < images; n++)
-        for (ptrdiff_t f = features; f < pitch; f++) rows[n * pitch + f] = 0;
-    for (int c = 0, f = 0; c < plane->channels; c++)
-        for (int y = 0; y < plane->height; y++) {
-            const float *from = at(plane, images, c, y, 0);
-            for (int x = 0; x < plane->width; x++, f++, from += images)
-                for (int n = 0; n < images; n++) rows[n * pitch + f] = from[n];
+    for (int f = 0; f < features_of(plane); f += LANES) {
+        float *places[LANES];
+        locate(plane, images, f, places);
+        for (int n = 0; n < images; n += LANES) {
+            const int lanes = images - n < LANES ? images - n : LANES;
+            vec square[LANES];
+            for (int i = 0; i < LANES; i++) square[i] = places[i] ? load_lanes(places[i] + n, lanes) : (vec){0};
+            transpose(square);
+            for (int i = 0; i < lanes; i++) store(rows + (n + i) * pitch + f, square[i]);
         }
+    }
 }
 
 static void transpose_out(const struct plane *plane, int images, const float *rows, bool adds) {
     const ptrdiff_t pitch = feature_pitch(plane);
-    for (int c = 0, f = 0; c < plane->channels; c++)
-        for (int y = 0; y < plane->height; y++) {
-            float *to = at(plane, images, c, y, 0);
-            for (int x = 0; x < plane->width; x++, f++, to += images)
-                for (int n = 0; n < images; n++) to[n] = (adds ? to[n] : 0) + rows[n * pitch + f];
+    for (int f = 0; f < features_of(plane); f += LANES) {
+        float *places[LANES];
+        locate(plane, images, f, places);
+        for (int n = 0; n < images; n += LANES) {
+            const int lanes = images - n < LANES ? images - n : LANES;
+            vec square[LANES];
+            for (int i = 0; i < LANES; i++) square[i] = i < lanes ? load(rows + (n + i) * pitch + f) : (vec){0};
+            transpose(square);
+            for (int i = 0; i < LANES && places[i]; i++)
+                store_lanes(places[i] + n, adds ? square[i] + load_lanes(places[i] + n, lanes) : square[i], lanes);
         }
+    }
 }
 
 /* `outputs` x `images` dot products; both are constants wherever this is inlined. */

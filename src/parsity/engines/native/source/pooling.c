@@ -64,20 +64,32 @@ void pool_pair(const float *upper, const float *lower, const struct lane_map *ma
     }
 }
 
-void unpool_row(const float *gradient, const uint8_t *codes, const struct lane_map *maps, int width, int full_width,
-                int images, int which, float *out) {
+void unpool_pair(const float *gradient, const uint8_t *codes, const struct lane_map *maps, int width, int full_width,
+                 int images, float *upper, float *lower) {
     const int floats = 2 * width * images;
-    /* Here neighbours stay neighbours, but for a step back where a window's right column begins. */
-    const enum reach reach = images % LANES == 0 ? ADJACENT : NEAR;
-    for (int i = 0; i < floats; i += LANES, maps++) {
-        const float *from = gradient + maps->base;
-        const uint8_t *code = codes + maps->base;
-        ivec here = reach == ADJACENT ? load_bytes(code)
-                                      : (ivec)pick((vec)load_bytes(code), (vec)load_bytes(code + LANES), maps->index);
-        int lanes = floats - i < LANES ? floats - i : LANES;
-        store_lanes(out + i, keep(here == maps->column + which, lanes_of(from, maps, reach)), lanes);
+    if (images % LANES == 0) {
+        for (int x = 0; x < width; x++)
+            for (int n = 0; n < images; n += LANES) {
+                const ptrdiff_t from = (ptrdiff_t)x * images + n, to = from + (ptrdiff_t)x * images;
+                const vec value = load(gradient + from);
+                const ivec code = load_bytes(codes + from);
+                store(upper + to, keep(code == 0, value)), store(upper + to + images, keep(code == 1, value));
+                store(lower + to, keep(code == 2, value)), store(lower + to + images, keep(code == 3, value));
+            }
+    } else {
+        for (int i = 0; i < floats; i += LANES, maps++) {
+            const int lanes = floats - i < LANES ? floats - i : LANES;
+            const float *from = gradient + maps->base;
+            const uint8_t *code = codes + maps->base;
+            const vec value = pick(load(from), load(from + LANES), maps->index);
+            const ivec here = (ivec)pick((vec)load_bytes(code), (vec)load_bytes(code + LANES), maps->index);
+            store_lanes(upper + i, keep(here == maps->column, value), lanes);
+            store_lanes(lower + i, keep(here == maps->column + 2, value), lanes);
+        }
     }
-    memset(out + floats, 0, (size_t)(full_width * images - floats) * sizeof(float));
+    const size_t rest = (size_t)(full_width * images - floats) * sizeof(float);
+    memset(upper + floats, 0, rest);
+    memset(lower + floats, 0, rest);
 }
 
 /* A window of a pooling that stands on its own, cut off at the image's border. */
@@ -162,11 +174,12 @@ void average_pool_forward(const struct pass *pass, int index) {
                 struct window w = window_at(layer, in, y, x);
                 float *to = at(out, images, c, y, x);
                 float factor = 1 / divisor(layer, &w);
-                for (int n = 0; n < images; n++) {
-                    float sum = 0;
+                for (int n = 0; n < images; n += LANES) {
+                    const int lanes = images - n < LANES ? images - n : LANES;
+                    vec sum = {0};
                     for (int i = w.first_y; i < w.end_y; i++)
-                        for (int j = w.first_x; j < w.end_x; j++) sum += at(in, images, c, i, j)[n];
-                    to[n] = sum * factor;
+                        for (int j = w.first_x; j < w.end_x; j++) sum += load_lanes(at(in, images, c, i, j) + n, lanes);
+                    store_lanes(to + n, sum * factor, lanes);
                 }
             }
 }
@@ -186,7 +199,10 @@ void average_pool_backward(const struct pass *pass, int index) {
                 for (int i = w.first_y; i < w.end_y; i++)
                     for (int j = w.first_x; j < w.end_x; j++) {
                         float *to = at(in, images, c, i, j);
-                        for (int n = 0; n < images; n++) to[n] += from[n] * factor;
+                        for (int n = 0; n < images; n += LANES) {
+                            const int lanes = images - n < LANES ? images - n : LANES;
+                            store_lanes(to + n, load_lanes(to + n, lanes) + load_lanes(from + n, lanes) * factor, lanes);
+                        }
                     }
             }
 }
