@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
@@ -68,7 +69,7 @@ def _values(space: Mapping[str, Any], names: Taken) -> Iterator[Mistake]:
         for place, value in numbers_in(space[name]):
             if isinstance(value, str):
                 yield Mistake(("space", name, *place), "not a number", value, limits.allowed)
-            elif isinstance(value, int | float) and not isinstance(value, bool) and not limits.permit(value):
+            elif _finite(value) and not limits.permit(value):
                 yield Mistake(("space", name, *place), f"not possible for {name}", value, limits.allowed)
         scale = space[name].get("scale", "integer") if isinstance(space[name], Mapping) else "integer"
         if limits.whole and scale in ("log", "reverse-log", "linear"):
@@ -77,6 +78,10 @@ def _values(space: Mapping[str, Any], names: Taken) -> Iterator[Mistake]:
 
 def _range_or_value(name: str) -> str:
     return f"a range, options or a value, {LIMITS[name].allowed}" if name in LIMITS else "a range, options or a value"
+
+
+def _finite(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and -math.inf < value < math.inf
 
 
 def _whole(value: object) -> TypeGuard[int]:

@@ -52,7 +52,7 @@ class Difference:
 
 
 def differences(old: StudySpec, new: StudySpec) -> list[Difference]:
-    """Every key whose value differs, in the order of the study file; those of the space by metaparameter."""
+    """Every key whose value differs: the name, what may grow, then the rest; the space by metaparameter."""
     return list(_differences(old, new))
 
 

@@ -54,6 +54,6 @@ def estimated_hours(spec: StudySpec, *, cores: int = CORES) -> float | None:
 
 def spoken(hours: float) -> str:
     """Hours the way one says them."""
-    if hours < 1:
-        return f"about {max(1, round(hours * 60))} minutes"
-    return f"about {hours:.0f} hours" if hours < 48 else f"about {hours / 24:.0f} days"
+    count, unit = (hours * 60, "minute") if hours < 1 else (hours, "hour") if hours < 48 else (hours / 24, "day")
+    whole = max(1, round(count))
+    return f"about {whole} {unit}{'' if whole == 1 else 's'}"

@@ -82,8 +82,9 @@ def refuse(mistakes: Iterable[Mistake], source: str) -> None:
 def from_pydantic(errors: Iterable[ErrorDetails]) -> Iterator[Mistake]:
     """What a validation found, in our words."""
     for error in errors:
-        place = tuple(part for part in error["loc"] if not str(part).startswith("<"))
-        kind, value = error["type"], error["input"]
+        place, kind, value = _untagged(error["loc"]), error["type"], error["input"]
+        if kind == "too_short" and value:
+            continue  # what was in the list has been refused one by one
         if kind == "extra_forbidden":
             yield Mistake(place, "no such key", ABSENT, siblings(place), _meant(place))
         elif kind == "missing":
@@ -142,6 +143,12 @@ def shown(value: object) -> str:
     else:
         text = str(value) if not isinstance(value, int) or abs(value) < 10**30 else "a number of more than 30 digits"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def _untagged(place: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """The place without what pydantic puts in to say which form of a value it took."""
+    tag = {"workload": 1, "space": 2}.get(str(place[0]), len(place))
+    return (*place[:tag], *place[tag + 1 :])
 
 
 def _meant(place: tuple[str | int, ...]) -> str:
