@@ -76,15 +76,17 @@ class Cell:
         seed = derived_seed(self.seed, "pruning", number)
         return self.scores.mask(self.workload, network, self.data, sparsity=self.sparsity, seed=seed)
 
-    def begin(self, number: int) -> Trial:
-        """Trial ``number`` before its first step."""
+    def begin(self, number: int, mask: Mask | None = None) -> Trial:
+        """Trial ``number`` before its first step; its mask need not be made again where it is known."""
+        if mask is None and self.sparsity:
+            mask = self.mask(number)
         network = self.workload.make_network(derived_seed(self.seed, "weights", number))
         return Trial.begin(
             self.conditions,
             number,
             weights=flatten(network),
             buffers=[buffer.clone() for buffer in network.buffers()],
-            mask=self.mask(number).flat if self.sparsity else None,
+            mask=mask.flat if mask is not None else None,
         )
 
     @property

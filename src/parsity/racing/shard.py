@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from parsity.pruning import Mask
 from parsity.racing.bounds import Bounds, LocalBounds
 from parsity.racing.cell import Cell
-from parsity.racing.checkpoint import load_checkpoint, remove_checkpoint, save_checkpoint
+from parsity.racing.checkpoint import load_checkpoint, save_checkpoint
 from parsity.racing.runner import Runner
 from parsity.results import TrialResult
 from parsity.training import Trial, derived_seed, test_error
@@ -20,7 +21,8 @@ class Shard:
     """The trials ``numbers`` of ``cell``; other shards of the same cell share ``bounds``.
 
     With a ``checkpoint`` path the trials' states are saved there every so many seconds, and when ``pause`` raises to
-    stop the race; running again goes on from there, bit for bit.
+    stop the race; running again goes on from there, bit for bit. It stays when the race has ended, for whoever keeps
+    the results to remove (`remove_checkpoint`) once they are safe.
     """
 
     cell: Cell
@@ -29,6 +31,9 @@ class Shard:
     checkpoint: Path | None = None
     checkpoint_seconds: float = 60.0
     pause: Callable[[], None] = lambda: None
+    watch: Callable[[Runner | None], None] = lambda runner: None
+    """Told of progress as often as ``pause`` is called; without a runner while trials are being prepared."""
+    masks: dict[int, Mask] = field(default_factory=dict, init=False)
 
     def run(self) -> tuple[TrialResult, ...]:
         """Run to the end, and return results that are not yet settled against other shards'."""
@@ -45,16 +50,20 @@ class Shard:
         except BaseException:
             self._save(runner)
             raise
-        if self.checkpoint is not None:
-            remove_checkpoint(self.checkpoint)
         return runner.results()
 
     @property
     def _identity(self) -> str:
-        return f"{self.cell.identity} {sorted(self.numbers)}"
+        return f"{self.cell.identity} {self.cell.patience} {sorted(self.numbers)}"
 
     def _trials(self) -> list[Trial]:
-        begun = {number: self.cell.begin(number) for number in self.numbers}
+        begun: dict[int, Trial] = {}
+        for number in self.numbers:
+            self.pause()
+            self.watch(None)
+            if self.cell.sparsity:
+                self.masks[number] = self.cell.mask(number)
+            begun[number] = self.cell.begin(number, self.masks.get(number))
         masks = {number: trial.mask for number, trial in begun.items()}
         saved = load_checkpoint(self.checkpoint, self._identity, masks) if self.checkpoint else None
         if saved is None:
@@ -73,6 +82,7 @@ class Shard:
 
     def _paused(self, runner: Runner) -> None:
         self.pause()
+        self.watch(runner)
         if self.checkpoint is not None and time.monotonic() - self._last_saved > self.checkpoint_seconds:
             self._save(runner)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from parsity.racing.cell import Cell
+from parsity.racing.checkpoint import remove_checkpoint
 from parsity.racing.scores import Scores
 from parsity.racing.shard import Shard
 from parsity.results import CellResult
@@ -54,4 +55,6 @@ def race(
     )
     started = time.perf_counter()
     results = Shard(cell=cell, numbers=range(1, trials + 1), checkpoint=checkpoint, pause=pause).run()
+    if checkpoint is not None:
+        remove_checkpoint(checkpoint)
     return cell.result(results, seconds=time.perf_counter() - started)

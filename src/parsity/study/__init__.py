@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         gather_provenance,
         verify,
     )
+    from parsity.study.study import Ended, Study, cores
     from parsity.study.writing import render
 
 _HOMES = {
@@ -37,7 +38,9 @@ _HOMES = {
     "check_extension": "comparing",
     "Damage": "store",
     "Difference": "comparing",
+    "cores": "study",
     "differences": "comparing",
+    "Ended": "study",
     "estimated_hours": "estimates",
     "find_spec": "reading",
     "gather_provenance": "store",
@@ -51,6 +54,7 @@ _HOMES = {
     "SetAside": "store",
     "Store": "store",
     "StoredTrial": "store",
+    "Study": "study",
     "StudySpec": "spec",
     "TableRow": "store",
     "UnwritableError": "store",
@@ -63,15 +67,18 @@ __all__ = [
     "CellState",
     "Damage",
     "Difference",
+    "Ended",
     "Preset",
     "SetAside",
     "Store",
     "StoredTrial",
+    "Study",
     "StudySpec",
     "TableRow",
     "UnwritableError",
     "apply_overrides",
     "check_extension",
+    "cores",
     "differences",
     "estimated_hours",
     "find_spec",

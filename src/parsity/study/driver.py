@@ -1,0 +1,229 @@
+"""The driver: plans all that is left of a study, keeps every worker busy, and is the store's only writer.
+
+A task's results are acknowledged by the store before anything else is done with them, and before its checkpoint goes.
+A task that ends without results is tried again up to three times, from its last checkpoint; then its trials are set
+aside by name. Told to stop, it lets every task leave a checkpoint; the next driver goes on from there, or after a crash
+from the checkpoint before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from parsity.errors import ParsityError
+from parsity.results import CellResult
+from parsity.study.costs import CellKey, Costs
+from parsity.study.executors import Executor
+from parsity.study.planning import Piece, cut, forget_checkpoint, pieces_left
+from parsity.study.spec import StudySpec
+from parsity.study.store import AlreadyStoredError, Store
+from parsity.study.tasks import Event, Failed, Finished, Progressed, Reached, Setting, Task
+
+logger = logging.getLogger(__name__)
+
+TRIES = 4  # the first, and three more
+How = Literal["finished", "interrupted", "failed"]
+
+
+@dataclass
+class Running:
+    """A task in a worker's hands."""
+
+    task: Task
+    seconds: float
+    """Expected."""
+    started: float = field(default_factory=time.monotonic)
+    step: int = 0
+    images: int = 0
+
+    @property
+    def left(self) -> float:
+        """Expected seconds from now; a task that is overdue is expected to take a while yet."""
+        passed = time.monotonic() - self.started
+        return max(self.seconds - passed, 0.2 * passed)
+
+
+@dataclass(frozen=True)
+class Eta:
+    """Seconds to the end, with an interval that should hold two times in three."""
+
+    low: float
+    middle: float
+    high: float
+
+
+class Driver:
+    """Runs a study to its end, once."""
+
+    def __init__(
+        self,
+        store: Store,
+        spec: StudySpec,
+        setting: Setting,
+        executor: Executor,
+        *,
+        run: int,
+        watch: Callable[[Driver], None] = lambda driver: None,
+    ) -> None:
+        self.store = store
+        self.spec = spec
+        self.executor = executor
+        self._run = run
+        self._folder = setting.folder
+        self._watch = watch
+        self._costs = Costs(spec)
+        self._numbers = itertools.count(1)
+        self._attempts: dict[tuple[CellKey, tuple[int, ...]], int] = {}
+        self._bounds: dict[CellKey, dict[float, float]] = {}
+        self._seconds: dict[CellKey, float] = {}
+        self._images_done = 0
+        self._fatal: str | None = None
+        self._learn_from_store()
+        self.waiting: list[Piece] = pieces_left(store, self._costs, setting.folder)
+        self.running: dict[int, Running] = {}
+        self.newest: CellResult | None = None
+        self.asked_to_stop = False
+        """Set by a signal handler, which may do no more than that; the loop does the rest."""
+        self.stopping = False
+        self.started = time.monotonic()
+
+    def drive(self) -> How:
+        """Run what is left. Returns when all is stored or set aside, or when it was told to `stop`."""
+        self.executor.start(self._hear)
+        while self.running or (self.waiting and not self.stopping):
+            if self.asked_to_stop and not self.stopping:
+                self.stop()
+            while self.waiting and self.executor.idle and not self.stopping:
+                self._submit_longest()
+            self._watch(self)
+            self.executor.wait(0.25)
+            if self._fatal is not None:
+                self.executor.close()
+                raise ParsityError(self._fatal)
+        self._watch(self)
+        return "interrupted" if self.stopping else "finished"
+
+    def stop(self) -> None:
+        """Let every task leave its checkpoint, and end."""
+        self.asked_to_stop = self.stopping = True
+        self.executor.stop()
+
+    @property
+    def images(self) -> int:
+        """Images trained on or looked at since this driver began, in all tasks."""
+        return self._images_done + sum(running.images for running in self.running.values())
+
+    @property
+    def eta(self) -> Eta:
+        """When it should be done."""
+        seconds = [running.left for running in self.running.values()] + [piece.seconds for piece in self.waiting]
+        workers = max(self.executor.workers, 1)
+        middle = max(sum(seconds) / workers, max((r.left for r in self.running.values()), default=0.0))
+        # Errors of single cells average out over many, but the law may be off for all of them together.
+        total = sum(seconds) or 1.0
+        many = math.sqrt(sum(s * s for s in seconds)) / total
+        spread = self._costs.spread * (0.3 + 0.7 * many)
+        return Eta(middle * math.exp(-spread), middle, middle * math.exp(spread))
+
+    def _submit_longest(self) -> None:
+        piece, *others = self.waiting
+        first, *rest = cut(piece, others, self.executor.workers)
+        self.waiting = rest + others
+        key = (first.cell, first.trials)
+        self._attempts[key] = self._attempts.get(key, 0) + 1
+        task = Task(
+            number=next(self._numbers),
+            batch_size=first.cell[0],
+            sparsity=first.cell[1],
+            trials=first.trials,
+            bounds=dict(self._bounds_of(first.cell)),
+            attempt=self._attempts[key],
+        )
+        self.running[task.number] = Running(task, first.seconds)
+        self.executor.submit(task)
+
+    def _bounds_of(self, cell: CellKey) -> dict[float, float]:
+        if cell not in self._bounds:
+            self._bounds[cell] = dict(self.store.bounds(*cell))
+        return self._bounds[cell]
+
+    def _hear(self, event: Event) -> None:
+        running = self.running.get(event.task)
+        if running is None:
+            return  # the late word of a task that was given up
+        match event:
+            case Progressed():
+                running.step, running.images = event.step, event.images
+            case Reached():
+                self._share(running.task, event.goal, event.step)
+            case Finished():
+                self._store(running, event)
+            case Failed():
+                del self.running[event.task]
+                self._try_again(running, event)
+            case _:
+                del self.running[event.task]
+        self._watch(self)
+
+    def _share(self, task: Task, goal: float, step: int) -> None:
+        bounds = self._bounds_of(task.cell)
+        if step < bounds.get(goal, math.inf):
+            bounds[goal] = step
+            for other in self.running.values():
+                if other.task.cell == task.cell and other.task.number != task.number:
+                    self.executor.share(other.task.number, goal, step)
+
+    def _store(self, running: Running, event: Finished) -> None:
+        task = running.task
+        try:
+            self.store.add(
+                task.batch_size,
+                task.sparsity,
+                event.results,
+                run=self._run,
+                patience=self.spec.patience,
+                goals=self.spec.goals,
+                engine=event.engine,
+                test=self.spec.test,
+                mask_digests=event.mask_digests,
+            )
+        except AlreadyStoredError as error:
+            logger.warning("%s: a late result is refused: %s", task, error)
+        forget_checkpoint(self._folder, task.cell, task.trials)
+        del self.running[event.task]
+        self._images_done += sum(r.steps * task.batch_size + r.images_looked_at for r in event.results)
+        self._seconds[task.cell] = self._seconds.get(task.cell, 0.0) + event.seconds
+        if not any(piece.cell == task.cell for piece in self.waiting) and not any(
+            other.task.cell == task.cell for other in self.running.values()
+        ):
+            self.newest = self.store.cell(*task.cell)
+            self._costs.learn(task.cell, len(self.newest.trials), self._seconds[task.cell])
+            self._plan_anew()
+
+    def _plan_anew(self) -> None:
+        pieces = [Piece(p.cell, p.trials, self._costs.seconds(p.cell, len(p.trials)), p.resumed) for p in self.waiting]
+        self.waiting = sorted(pieces, key=lambda piece: (not piece.resumed, -piece.seconds, piece.cell))
+
+    def _try_again(self, running: Running, event: Failed) -> None:
+        task = running.task
+        if event.final:
+            self._fatal = event.reason
+            return
+        last = event.reason.strip().splitlines()[-1]
+        if task.attempt < TRIES:
+            logger.warning("%s: %s; trying again (%d of %d)", task, last, task.attempt, TRIES - 1)
+            self.waiting.insert(0, Piece(task.cell, task.trials, running.seconds, resumed=True))
+            return
+        logger.error("%s: set aside after %d tries: %s", task, TRIES, event.reason.strip())
+        self.store.set_aside(task.batch_size, task.sparsity, task.trials, last, TRIES)
+
+    def _learn_from_store(self) -> None:
+        for cell in self.store.cells():
+            seconds = sum(trial.seconds for trial in cell.trials)
+            self._costs.learn((cell.batch_size, cell.sparsity), len(cell.trials), seconds)

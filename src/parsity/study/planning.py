@@ -1,0 +1,102 @@
+"""What is left to run, and in which pieces: longest cells first, the last ones split so that every core has work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from parsity.study.costs import CellKey, Costs
+from parsity.study.store import Store
+
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Trials of one cell that still have to be run, and what that is expected to take."""
+
+    cell: CellKey
+    trials: tuple[int, ...]
+    seconds: float
+    resumed: bool = False
+    """Whether there is a checkpoint of exactly these trials; such a piece is never split."""
+
+
+def pieces_left(store: Store, costs: Costs, folder: Path) -> list[Piece]:
+    """Everything due, the longest first; what has a checkpoint as it was cut then, and before all else."""
+    saved = _saved(folder / CHECKPOINTS)
+    pieces = []
+    for state in store.state():
+        cell = (state.batch_size, state.sparsity)
+        due = set(state.due)
+        for trials in saved.get(cell, []):
+            if due.issuperset(trials):
+                due -= set(trials)
+                pieces.append(Piece(cell, trials, costs.seconds(cell, len(trials)), resumed=True))
+        if due:
+            pieces.append(Piece(cell, tuple(sorted(due)), costs.seconds(cell, len(due))))
+    return sorted(pieces, key=lambda piece: (not piece.resumed, -piece.seconds, piece.cell))
+
+
+def cut(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
+    """``piece`` whole, or in one part per worker where it is more than a worker's share of all that is waiting.
+
+    Cut only then: a cell in one piece learns of its own best at once and prepares nothing twice.
+    """
+    share = (piece.seconds + sum(other.seconds for other in waiting)) / workers
+    if piece.resumed or piece.seconds <= share or workers == 1:
+        return [piece]
+    parts = min(workers, len(piece.trials))
+    # Dealt like cards: neighbours of the sequence lie far apart, so every part has some good trials.
+    hands = [piece.trials[part::parts] for part in range(parts)]
+    return [Piece(piece.cell, hand, piece.seconds * len(hand) / len(piece.trials)) for hand in hands]
+
+
+def checkpoint_path(folder: Path, cell: CellKey, trials: Sequence[int]) -> Path:
+    """Where the checkpoint of these trials lies: the name says it all, so that a later driver can cut the same way."""
+    return folder / CHECKPOINTS / f"{cell[0]} {cell[1]:g} {ranges(trials)}.race"
+
+
+def forget_checkpoint(folder: Path, cell: CellKey, trials: Sequence[int]) -> None:
+    """Delete the checkpoint of trials whose results are stored, and the older one beside it."""
+    path = checkpoint_path(folder, cell, trials)
+    for file in (path, path.with_name(f"{path.name}.older")):
+        file.unlink(missing_ok=True)
+
+
+def ranges(trials: Sequence[int]) -> str:
+    """Trial numbers in short: 1-31(2) is every second one."""
+    parts: list[str] = []
+    rest = list(trials)
+    while rest:
+        stride = rest[1] - rest[0] if len(rest) > 1 else 1
+        run = 1
+        while run < len(rest) and rest[run] - rest[run - 1] == stride:
+            run += 1
+        parts.append(f"{rest[0]}-{rest[run - 1]}({stride})" if run > 2 else str(rest[0]))
+        del rest[: run if run > 2 else 1]
+    return ",".join(parts)
+
+
+def from_ranges(text: str) -> tuple[int, ...]:
+    """The trial numbers that `ranges` wrote."""
+    trials: list[int] = []
+    for part in text.split(","):
+        first, _, rest = part.partition("-")
+        last, _, stride = rest.rstrip(")").partition("(")
+        trials += range(int(first), int(last) + 1, int(stride)) if rest else [int(first)]
+    return tuple(trials)
+
+
+def _saved(checkpoints: Path) -> dict[CellKey, list[tuple[int, ...]]]:
+    """The trials of every checkpoint there is, by cell."""
+    found: dict[CellKey, list[tuple[int, ...]]] = {}
+    for path in sorted(checkpoints.glob("*.race")):
+        try:
+            batch_size, sparsity, trials = path.stem.split(" ")
+            cell, numbers = (int(batch_size), float(sparsity)), from_ranges(trials)
+        except ValueError:
+            continue  # not a file of ours
+        found.setdefault(cell, []).append(numbers)
+    return found

@@ -1,0 +1,215 @@
+"""`Study`: a workload, its grid of cells, its budget of trials and its results, in one folder.
+
+study.sqlite    the results (`Store`)
+checkpoints/    states of trials under way
+scores/         pruning scores of each trial number, shared by all cells
+driver.pid      who is at work now
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal, Self
+
+from parsity.errors import UsageError
+from parsity.results import CellResult
+from parsity.study.comparing import check_extension
+from parsity.study.driver import Driver, How
+from parsity.study.executors import Executor, LocalExecutor, SerialExecutor
+from parsity.study.locking import driver_of, driving
+from parsity.study.reading import find_spec
+from parsity.study.spec import StudySpec
+from parsity.study.store import CellState, Damage, SetAside, Store, StoredTrial, TableRow, gather_provenance, verify
+from parsity.study.tasks import Setting
+
+STORE = "study.sqlite"
+ExecutorName = Literal["local", "serial"]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of the driver ended."""
+
+    how: How
+    set_aside: tuple[SetAside, ...]
+    signal: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 all measured, 3 some set aside, 128 + n stopped by signal n."""
+        if self.signal is not None and self.how == "interrupted":
+            return 128 + self.signal
+        return 3 if self.set_aside else 0
+
+
+class Study:
+    """A study on disk. Reading it needs no torch and does not disturb a driver at work."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, folder: Path | str, spec: StudySpec | str | Mapping[str, Any]) -> Study:
+        """Make the study of ``spec`` (a spec, plain data, a study file or a preset's name), or extend the one there.
+
+        A study that exists goes on if the specs are the same, grows if ``spec`` asks for more trials, batch sizes,
+        sparsities, goals or patience, and is refused, with the differences, for any other change.
+        """
+        folder = Path(folder)
+        spec = _as_spec(spec)
+        if (folder / STORE).exists():
+            with driving(folder), Store.open(folder / STORE, writable=True) as store:
+                old = StudySpec.from_document(store.spec, str(folder))
+                if check_extension(old, spec, str(folder)):
+                    store.grow(spec.document(), identity=spec.identity)
+            return cls(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be made: {error.strerror}") from error
+        with driving(folder):
+            Store.create(folder / STORE, spec=spec.document(), identity=spec.identity).close()
+        return cls(folder)
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Study:
+        """The study in ``folder``."""
+        folder = Path(folder)
+        if not (folder / STORE).is_file():
+            raise UsageError(f"{folder}: there is no study here; `parsity run` makes one")
+        return cls(folder)
+
+    @property
+    def spec(self) -> StudySpec:
+        """What the study measures."""
+        with self.store() as store:
+            return StudySpec.from_document(store.spec, str(self.folder))
+
+    def store(self, *, writable: bool = False) -> Store:
+        """The results; close it after use, or use it in a ``with`` statement."""
+        return Store.open(self.folder / STORE, writable=writable)
+
+    def table(self) -> tuple[TableRow, ...]:
+        """K* of every cell and goal, with the winner."""
+        with self.store() as store:
+            return store.table()
+
+    def trials(self) -> tuple[StoredTrial, ...]:
+        """Every trial measured, settled."""
+        with self.store() as store:
+            return store.trials()
+
+    def cells(self) -> tuple[CellResult, ...]:
+        """Every cell with results."""
+        with self.store() as store:
+            return store.cells()
+
+    def state(self) -> tuple[CellState, ...]:
+        """How far every cell is."""
+        with self.store() as store:
+            return store.state()
+
+    def digest(self) -> str:
+        """The digest of what was measured: equal for equal results, however they were come by."""
+        with self.store() as store:
+            return store.digest()
+
+    def verify(self) -> list[Damage]:
+        """Everything that is not as it was written; an empty list is good news."""
+        return verify(self.folder / STORE)
+
+    @property
+    def driver(self) -> int | None:
+        """The process that is at work on the study, if any."""
+        return driver_of(self.folder)
+
+    def run(
+        self,
+        *,
+        executor: ExecutorName = "local",
+        workers: int | None = None,
+        data_folder: Path | None = None,
+        checkpoint_seconds: float = 60.0,
+        watch: Callable[[Driver], None] = lambda driver: None,
+    ) -> Ended:
+        """Measure what is left. SIGINT and SIGTERM leave checkpoints and end the run; a second one ends it at once.
+
+        ``workers`` processes are used, one per core unless given; ``watch`` is called with the driver now and then.
+        """
+        with driving(self.folder), self.store(writable=True) as store:
+            spec = StudySpec.from_document(store.spec, str(self.folder))
+            setting = Setting(
+                spec=spec.to_json(),
+                folder=self.folder.absolute(),
+                data_folder=data_folder.absolute() if data_folder else None,
+                checkpoint_seconds=checkpoint_seconds,
+            )
+            run = store.begin_run(gather_provenance(threads=spec.threads))
+            how: How = "failed"
+            try:
+                with _executor(executor, setting, workers, spec) as crew:
+                    driver = Driver(store, spec, setting, crew, run=run, watch=watch)
+                    with _signals(driver) as caught:
+                        how = driver.drive()
+            finally:
+                store.end_run(run, how)
+            return Ended(how, store.set_asides(), caught[0] if caught else None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is held open."""
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _as_spec(spec: StudySpec | str | Mapping[str, Any]) -> StudySpec:
+    if isinstance(spec, StudySpec):
+        return spec
+    return find_spec(spec) if isinstance(spec, str) else StudySpec.from_document(spec)
+
+
+def _executor(name: ExecutorName, setting: Setting, workers: int | None, spec: StudySpec) -> Executor:
+    if name == "serial":
+        if workers not in (None, 1):
+            raise UsageError(f"workers {workers}: the serial executor has one")
+        return SerialExecutor(setting)
+    if name == "local":
+        if workers is not None and workers < 1:
+            raise UsageError(f"workers {workers}: it must be at least 1")
+        return LocalExecutor(setting, workers=workers or max(1, cores() // spec.threads))
+    raise UsageError(f"executor {name!r}: allowed are local, serial")
+
+
+@contextmanager
+def _signals(driver: Driver) -> Iterator[list[int]]:
+    """While within, SIGINT and SIGTERM stop the driver; the list tells which came."""
+    caught: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if caught:
+            # The second one: at once. Workers end when their driver is gone; the store is safe at any moment.
+            os._exit(128 + number)
+        caught.append(number)
+        driver.asked_to_stop = driver.executor.asked_to_stop = True
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield caught
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

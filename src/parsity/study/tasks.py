@@ -1,0 +1,95 @@
+"""What travels between the driver and whoever runs shards: tasks one way, events the other. Plain, picklable values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from parsity.results import TrialResult
+
+
+class StopRequestedError(Exception):
+    """Raised within a task, between steps, to end it; its checkpoint stays."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What every task of a study shares; given to a worker once."""
+
+    spec: str
+    """The spec in JSON."""
+    folder: Path
+    data_folder: Path | None = None
+    checkpoint_seconds: float = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Some trials of one cell, to be raced by one worker."""
+
+    number: int
+    batch_size: int
+    sparsity: float
+    trials: tuple[int, ...]
+    bounds: Mapping[float, float]
+    attempt: int = 1
+
+    @property
+    def cell(self) -> tuple[int, float]:
+        """Batch size and sparsity."""
+        return self.batch_size, self.sparsity
+
+    def __str__(self) -> str:
+        numbers = f"trials {self.trials[0]}-{self.trials[-1]}" if len(self.trials) > 1 else f"trial {self.trials[0]}"
+        return f"B={self.batch_size} S={self.sparsity:g} {numbers}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progressed:
+    """A task is alive and this far: its slowest trial's step, and the images it has trained on or looked at."""
+
+    task: int
+    step: int
+    images: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """A trial of the task has reached a goal: news for whoever else runs that cell."""
+
+    task: int
+    goal: float
+    step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """A task's results, not yet settled against those of the cell's other tasks."""
+
+    task: int
+    results: tuple[TrialResult, ...]
+    engine: str
+    mask_digests: Mapping[int, str]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """A task ended without results: its worker died, hung, or met an error."""
+
+    task: int
+    reason: str
+    final: bool = False
+    """Whether trying again is pointless: the error is the user's input."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stopped:
+    """A task was told to stop, and has left its checkpoint."""
+
+    task: int
+
+
+Event = Progressed | Reached | Finished | Failed | Stopped
+Listener = Callable[[Event], None]
