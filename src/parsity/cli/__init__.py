@@ -21,6 +21,7 @@ VERBS = {
     "data": "list, fetch, check and show the data sets",
     "presets": "list the studies that come with Parsity",
     "new": "write a study file from a preset",
+    "run": "measure a study, or go on with it",
     "prune": "prune a network at initialisation and say what is left of each layer",
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from parsity.study.comparing import Difference, check_extension, differences
+    from parsity.study.driver import Driver
     from parsity.study.estimates import estimated_hours
     from parsity.study.overrides import apply_overrides
     from parsity.study.presets import PRESETS, Preset, heading, preset
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
         gather_provenance,
         verify,
     )
-    from parsity.study.study import Ended, Study, cores
+    from parsity.study.study import STORE, Ended, Study, cores, plan
     from parsity.study.writing import render
 
 _HOMES = {
@@ -40,12 +41,14 @@ _HOMES = {
     "Difference": "comparing",
     "cores": "study",
     "differences": "comparing",
+    "Driver": "driver",
     "Ended": "study",
     "estimated_hours": "estimates",
     "find_spec": "reading",
     "gather_provenance": "store",
     "heading": "presets",
     "json_schema": "schema",
+    "plan": "study",
     "Preset": "presets",
     "preset": "presets",
     "PRESETS": "presets",
@@ -54,6 +57,7 @@ _HOMES = {
     "SetAside": "store",
     "Store": "store",
     "StoredTrial": "store",
+    "STORE": "study",
     "Study": "study",
     "StudySpec": "spec",
     "TableRow": "store",
@@ -63,10 +67,12 @@ _HOMES = {
 
 __all__ = [
     "PRESETS",
+    "STORE",
     "AlreadyStoredError",
     "CellState",
     "Damage",
     "Difference",
+    "Driver",
     "Ended",
     "Preset",
     "SetAside",
@@ -85,6 +91,7 @@ __all__ = [
     "gather_provenance",
     "heading",
     "json_schema",
+    "plan",
     "preset",
     "read_spec",
     "render",

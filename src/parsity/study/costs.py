@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from parsity.results import CellResult
 from parsity.study.estimates import PACES
 from parsity.study.spec import StudySpec
 
@@ -35,6 +37,12 @@ class Costs:
         """A cell's trials have taken so long."""
         if seconds > 0 and trials:
             self._errors[cell] = math.log(seconds / self._law(cell, trials))
+
+    def learn_from(self, cells: Iterable[CellResult]) -> None:
+        """These cells are stored, with the seconds of their trials."""
+        for cell in cells:
+            seconds = sum(trial.seconds for trial in cell.trials)
+            self.learn((cell.batch_size, cell.sparsity), len(cell.trials), seconds)
 
     @property
     def spread(self) -> float:

@@ -84,7 +84,7 @@ class Driver:
         self._seconds: dict[CellKey, float] = {}
         self._images_done = 0
         self._fatal: str | None = None
-        self._learn_from_store()
+        self._costs.learn_from(store.cells())
         self.waiting: list[Piece] = pieces_left(store, self._costs, setting.folder)
         self.running: dict[int, Running] = {}
         self.newest: CellResult | None = None
@@ -113,6 +113,17 @@ class Driver:
         """Let every task leave its checkpoint, and end."""
         self.asked_to_stop = self.stopping = True
         self.executor.stop()
+
+    @property
+    def done(self) -> int:
+        """How many cells have nothing left to run."""
+        left = {piece.cell for piece in self.waiting} | {running.task.cell for running in self.running.values()}
+        return len(self.spec.cells()) - len(left)
+
+    def best(self, cell: CellKey) -> float | None:
+        """The fewest steps known for the first goal of a cell that still has to get there everywhere."""
+        known = [self._bounds_of(cell).get(goal) for goal in self.spec.goals]
+        return next((step for step in known if step is not None), None)
 
     @property
     def images(self) -> int:
@@ -222,8 +233,3 @@ class Driver:
             return
         logger.error("%s: set aside after %d tries: %s", task, TRIES, event.reason.strip())
         self.store.set_aside(task.batch_size, task.sparsity, task.trials, last, TRIES)
-
-    def _learn_from_store(self) -> None:
-        for cell in self.store.cells():
-            seconds = sum(trial.seconds for trial in cell.trials)
-            self._costs.learn((cell.batch_size, cell.sparsity), len(cell.trials), seconds)

@@ -21,9 +21,11 @@ from typing import Any, Literal, Self
 from parsity.errors import UsageError
 from parsity.results import CellResult
 from parsity.study.comparing import check_extension
+from parsity.study.costs import Costs
 from parsity.study.driver import Driver, How
 from parsity.study.executors import Executor, LocalExecutor, SerialExecutor
 from parsity.study.locking import driver_of, driving
+from parsity.study.planning import Piece
 from parsity.study.reading import find_spec
 from parsity.study.spec import StudySpec
 from parsity.study.store import CellState, Damage, SetAside, Store, StoredTrial, TableRow, gather_provenance, verify
@@ -167,6 +169,24 @@ class Study:
 
     def __exit__(self, *_: object) -> None:
         """Nothing is held open."""
+
+
+def plan(spec: StudySpec, study: Study | None = None) -> list[Piece]:
+    """What would be run for ``spec``, longest first; with ``study``, only what that has not measured yet."""
+    costs = Costs(spec)
+    if study is None:
+        every = tuple(range(1, spec.trials + 1))
+        pieces = [Piece(cell, every, costs.seconds(cell, spec.trials)) for cell in spec.cells()]
+        return sorted(pieces, key=lambda piece: -piece.seconds)
+    check_extension(study.spec, spec, str(study.folder))
+    with study.store() as store:
+        costs.learn_from(store.cells())
+        pieces = [
+            Piece(cell, tuple(due), costs.seconds(cell, len(due)))
+            for cell in spec.cells()
+            if (due := store.due(*cell, trials=spec.trials, goals=spec.goals, patience=spec.patience))
+        ]
+    return sorted(pieces, key=lambda piece: -piece.seconds)
 
 
 def cores() -> int:
