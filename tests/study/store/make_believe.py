@@ -29,7 +29,7 @@ def truth(batch_size: int, sparsity: float, number: int, goal: float) -> Outcome
     """How a trial ends if nobody stops it: early steps are common, so that ends collide."""
     # A diverging trial diverges for all goals at once, and an easier goal is met no later.
     rng = random.Random(f"{batch_size} {sparsity} {number}")
-    diverges = rng.choice([math.inf, math.inf, rng.randrange(0, 9 * INTERVAL)])
+    diverges = rng.choice([math.inf, math.inf, rng.randrange(0, 9 * INTERVAL), INTERVAL * rng.randrange(9)])
     step = INTERVAL * math.ceil(rng.choice([2, 3, 4, 6, 9, 30]) * (0.1 / goal) ** 0.5)
     if diverges < min(step, LIMIT):
         return Infeasible(int(diverges))
@@ -64,7 +64,8 @@ def measured(
         steps=max(outcome.step for outcome in outcomes.values()),
         images_looked_at=random.randrange(10**6),  # what it cost differs from time to time
         seconds=random.random(),
-        test_errors={g: errors[g] for g, outcome in outcomes.items() if isinstance(outcome, Complete)},
+        # Whoever leads at the time is tested.
+        test_errors={g: errors[g] for g, o in outcomes.items() if isinstance(o, Complete) and o.step <= bounds[g]},
         log=tuple((16 * i, rng.random(), rng.random()) for i in range(1, 4)) if number % 3 == 0 else (),
     )
 

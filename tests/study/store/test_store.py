@@ -181,6 +181,12 @@ class TestAdding:
                 add(store, 8, 0.9, [again], 1, 2.0)
             assert store.verify() == []
 
+    def test_patience_that_does_not_reach_the_next_check_is_no_more_patience(self, tmp_path):
+        with one_cell(tmp_path / "s", trial(1, g0_02=Outpaced(48)), trial(2, g0_02=Complete(48, 32))) as store:
+            assert store.due(8, 0.9, patience=1.3) == []
+            assert store.due(8, 0.9, patience=64 / 48) == [1]
+            assert store.due(8, 0.9, patience=math.inf) == [1]
+
     def test_more_goals_make_a_new_revision_and_fewer_do_not(self, tmp_path):
         with one_cell(tmp_path / "s", trial(1, g0_02=Complete(48, 32))) as store:
             store.grow({**store.spec, "goals": [0.02, 0.05]})
@@ -350,6 +356,8 @@ def test_the_file_says_what_it_is(tmp_path):
     assert raw.execute("PRAGMA application_id").fetchone() == (0x50727379,)
     assert raw.execute("PRAGMA user_version").fetchone() == (1,)
     assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    with Store.open(tmp_path / "s", writable=True) as store:
+        assert store._connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA
     tables = raw.execute("SELECT name, strict FROM pragma_table_list WHERE name NOT LIKE 'sqlite_%'").fetchall()
     assert tables
     assert all(strict for _, strict in tables)
