@@ -83,7 +83,8 @@ class Progress:
         stopping = "stopping; " if driver.stopping else ""
         return (
             f"{stopping}{driver.done}/{len(self._spec.cells())} cells, {rate:,.0f} images/s, "
-            f"{duration(passed)} passed, about {duration(eta.middle)} left ({duration(eta.low)} to {duration(eta.high)})"
+            f"{duration(passed)} passed, about {duration(eta.middle)} left "
+            f"({duration(eta.low)} to {duration(eta.high)})"
         )
 
     def _board(self, driver: Driver) -> RenderableType:

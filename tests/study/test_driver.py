@@ -1,0 +1,256 @@
+"""The driver with each executor: the same digest; resumed, extended, killed, stopped; refused when it must be."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from parsity.errors import BusyError, ParsityError, UsageError
+from parsity.study import Study, StudySpec
+from parsity.study.planning import Piece, cut, from_ranges, ranges
+
+SPEC = {
+    "workload": "digits",
+    "batch_sizes": [16, 128],
+    "sparsities": [0.0, 0.9],
+    "trials": 5,
+    "patience": 1.5,
+    "goals": [0.2, 0.1],
+    "step_limit": 400,
+    "check_interval": 4,
+}
+
+RUN = """
+import sys
+from pathlib import Path
+from parsity.study import Study
+sys.exit(Study.open(Path(sys.argv[1])).run(
+    executor=sys.argv[2], workers=int(sys.argv[3]) or None, checkpoint_seconds=0.05).exit_code)
+"""
+
+
+def make(folder: Path, **changes) -> Study:
+    return Study.create(folder, StudySpec.from_document(SPEC | changes))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Study:
+    study = make(tmp_path_factory.mktemp("studies") / "whole")
+    assert study.run(executor="serial").exit_code == 0
+    return study
+
+
+def rows(study: Study):
+    return [
+        (r.batch_size, r.sparsity, r.goal, r.steps_to_result, r.winner, r.test_error, r.outcomes) for r in study.table()
+    ]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_local_workers_give_the_serial_digest(whole, tmp_path, workers):
+    study = make(tmp_path / "ein Ordner für Studien")
+    assert study.run(executor="local", workers=workers).exit_code == 0
+    assert study.digest() == whole.digest()
+    assert rows(study) == rows(whole)
+    assert study.verify() == []
+
+
+def test_nothing_is_left_to_do(whole):
+    before = whole.store().runs()
+    assert whole.run(executor="serial").how == "finished"
+    assert len(whole.trials()) == 20
+    assert len(whole.store().runs()) == len(before) + 1
+
+
+def test_a_study_grown_equals_one_made_large(whole, tmp_path):
+    small = {"batch_sizes": [128], "sparsities": [0.9], "trials": 2, "patience": 1, "goals": [0.1]}
+    study = make(tmp_path / "grown", **small)
+    study.run(executor="serial")
+    assert study.digest() != whole.digest()
+    study = make(tmp_path / "grown", **(small | {"trials": 5, "patience": 1.5}))
+    study.run(executor="serial")
+    study = make(tmp_path / "grown")
+    study.run(executor="serial")
+    assert study.digest() == whole.digest()
+    assert rows(study) == rows(whole)
+
+
+def test_a_changed_spec_is_refused_with_the_difference(whole):
+    before = whole.digest()
+    with pytest.raises(UsageError, match="seed: 0 -> 1"):
+        make(whole.folder, seed=1)
+    with pytest.raises(UsageError, match="trials"):
+        make(whole.folder, trials=3)
+    assert whole.digest() == before
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(40, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("executor", ["serial", "local"])
+def test_killed_drivers_lose_nothing(whole, tmp_path, executor, kills):
+    study = make(tmp_path / "killed")
+    chance = random.Random(kills)
+    command = [sys.executable, "-c", RUN, str(study.folder), executor, "2" if executor == "local" else "0"]
+    killed, seen = 0, set()
+    while True:
+        child = subprocess.Popen(command)
+        if killed < kills:
+            time.sleep(1.5 + 2.5 * chance.random())
+            child.kill()
+        code = child.wait()
+        now = {(t.batch_size, t.sparsity, t.result.number) for t in study.trials()}
+        assert seen <= now
+        seen = now
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        killed += 1
+    assert killed > 0
+    assert study.digest() == whole.digest()
+    assert len(study.trials()) == 20
+    assert study.verify() == []
+
+
+def children(pid: int) -> list[int]:
+    """Worker processes of a driver, by the kernel's own list."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+            command = (path.parent / "cmdline").read_text()
+        except OSError:
+            continue
+        if int(fields[1]) == pid and "spawn_main" in command:
+            found.append(int(path.parent.name))
+    return found
+
+
+def test_killed_workers_are_replaced(whole, tmp_path):
+    study = make(tmp_path / "workers")
+    driver = subprocess.Popen([sys.executable, "-c", RUN, str(study.folder), "local", "2"])
+    killed = 0
+    while driver.poll() is None:
+        time.sleep(1.7)
+        for worker in children(driver.pid)[:1]:
+            if killed < 3:
+                os.kill(worker, signal.SIGKILL)
+                killed += 1
+    assert driver.returncode == 0
+    assert killed > 0
+    assert study.digest() == whole.digest()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("executor", ["serial", "local"])
+def test_a_signal_leaves_checkpoints_and_ends(whole, tmp_path, executor, number):
+    study = make(tmp_path / "stopped")
+    driver = subprocess.Popen(
+        [sys.executable, "-c", RUN, str(study.folder), executor, "2" if executor == "local" else "0"]
+    )
+    while study.driver is None and driver.poll() is None:
+        time.sleep(0.05)
+    while driver.poll() is None and not list(study.folder.glob("checkpoints/*.race")):
+        time.sleep(0.02)
+    driver.send_signal(number)
+    assert driver.wait(timeout=30) == 128 + number
+    assert study.driver is None
+    assert study.run(executor="serial").exit_code == 0
+    assert study.digest() == whole.digest()
+    assert not list(study.folder.glob("checkpoints/*"))
+
+
+def test_a_second_driver_is_refused(tmp_path):
+    study = make(tmp_path / "busy", trials=30, goals=[0.0])
+    driver = subprocess.Popen([sys.executable, "-c", RUN, str(study.folder), "serial", "0"])
+    try:
+        while study.driver is None:
+            time.sleep(0.05)
+        with pytest.raises(BusyError, match=f"process {driver.pid}"):
+            study.run(executor="serial")
+        with pytest.raises(BusyError):
+            make(study.folder, trials=31)
+        assert study.table() is not None
+    finally:
+        driver.kill()
+        driver.wait()
+
+
+def test_a_stopped_worker_is_replaced(whole, tmp_path):
+    """SIGSTOP is silence: after a while its task goes to another, and what it would have said is not waited for."""
+    from parsity.study.driver import Driver
+    from parsity.study.executors import LocalExecutor
+    from parsity.study.tasks import Setting
+
+    study = make(tmp_path / "silent")
+    stopped = []
+
+    def watch(driver: Driver) -> None:
+        if not stopped and any(running.images for running in driver.running.values()):
+            worker = children(os.getpid())[0]
+            os.kill(worker, signal.SIGSTOP)
+            stopped.append(worker)
+
+    with study.store(writable=True) as store:
+        spec = study.spec
+        setting = Setting(spec=spec.to_json(), folder=study.folder, checkpoint_seconds=0.05)
+        with LocalExecutor(setting, workers=2, silence=4.0) as executor:
+            run = store.begin_run({})
+            assert Driver(store, spec, setting, executor, run=run, watch=watch).drive() == "finished"
+    assert stopped
+    assert study.digest() == whole.digest()
+
+
+def test_hopeless_trials_are_set_aside_by_name(tmp_path, monkeypatch, caplog):
+    (tmp_path / "deadly.py").write_text(
+        "import os, signal\nfrom parsity.models import DigitsCNN\n"
+        "def make():\n    if os.environ.get('DEADLY'): os.kill(os.getpid(), signal.SIGKILL)\n    return DigitsCNN()\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEADLY", "1")
+    workload = {"data": "digits", "network": "deadly:make", "optimiser": "momentum", "schedule": "constant"}
+    changes = {"workload": workload, "batch_sizes": [64], "sparsities": [0.0], "trials": 2, "goals": [0.2]}
+    study = make(tmp_path / "study", **changes)
+    ended = study.run(executor="local", workers=1)
+    assert ended.exit_code == 3
+    assert {aside.number for aside in ended.set_aside} == {1, 2}
+    assert all("SIGKILL" in aside.reason and aside.attempts == 4 for aside in ended.set_aside)
+    assert "set aside after 4 tries" in caplog.text
+    # What was set aside can be measured later, when the reason has gone.
+    monkeypatch.delenv("DEADLY")
+    make(study.folder, **(changes | {"trials": 3}))
+    assert {t.result.number for t in study.trials()} == set()
+
+
+def test_the_users_mistake_ends_the_run_with_its_line(tmp_path, monkeypatch):
+    (tmp_path / "wrong.py").write_text("def make():\n    return 3\n")
+    monkeypatch.chdir(tmp_path)
+    workload = {"data": "digits", "network": "wrong:make", "optimiser": "momentum", "schedule": "constant"}
+    study = make(tmp_path / "study", workload=workload, batch_sizes=[64], sparsities=[0.0], trials=2, goals=[0.2])
+    for executor in ("serial", "local"):
+        with pytest.raises(ParsityError, match=r"must build a torch.nn.Module") as error:
+            study.run(executor=executor)
+        assert "\n" not in str(error.value)
+
+
+def test_only_the_last_pieces_are_cut():
+    pieces = [Piece((2, 0.0), tuple(range(1, 17)), 100.0), Piece((8, 0.0), tuple(range(1, 17)), 90.0)]
+    assert cut(pieces[0], pieces[1:], 1) == [pieces[0]]
+    assert len(cut(pieces[0], [pieces[0]], 2)) == 1
+    (first, second) = cut(pieces[1], [], 2)
+    assert sorted(first.trials + second.trials) == list(range(1, 17))
+    assert first.seconds + second.seconds == 90.0
+    assert cut(Piece((2, 0.0), (1, 2), 9.0, resumed=True), [], 2)[0].trials == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "trials", [(1,), (1, 2), (1, 2, 3), (1, 3, 5, 7), (1, 2, 5, 9, 13, 14), tuple(range(2, 101, 2))]
+)
+def test_trial_numbers_in_short(trials):
+    assert from_ranges(ranges(trials)) == trials
+    assert len(ranges(trials)) < 30
