@@ -65,7 +65,7 @@ class NativeEngine(Engine):
                     *(step.kind, step.input, step.other, step.output),
                     *(*step.kernel, *step.stride),
                     *(step.top, step.left, step.front, step.rectified, step.pooled),
-                    *(*step.full, step.counts_padding, step.weights, step.bias),
+                    *(*step.full, 0, step.weights, step.bias),
                 )
                 for step in program.steps
             ]

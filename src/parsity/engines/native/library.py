@@ -26,7 +26,7 @@ class Layer(Structure):
         *[(name, c_int32) for name in ("kind", "input", "other", "output")],
         *[(name, c_int32) for name in ("kernel_height", "kernel_width", "stride_height", "stride_width")],
         *[(name, c_int32) for name in ("top", "left", "front", "rectified", "pooled")],
-        *[(name, c_int32) for name in ("full_height", "full_width", "counts_padding")],
+        *[(name, c_int32) for name in ("full_height", "full_width", "unused")],
         *[(name, c_int64) for name in ("weights", "bias")],
     ]
 

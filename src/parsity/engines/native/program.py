@@ -39,7 +39,6 @@ class Step:
     rectified: bool = False
     pooled: bool = False
     full: tuple[int, int] = (1, 1)
-    counts_padding: bool = True
     weights: int = -1
     bias: int = -1
 

@@ -203,13 +203,13 @@ class _Translator:
         self._write(node, Kind.MAX_POOL, kernel=kernel, stride=stride, top=top, left=left)
 
     def _average_pool(self, node: fx.Node, kernel_size: Any, **given: Any) -> None:
-        if given.get("ceil_mode") or given.get("divisor_override"):
-            self._refuse(node, "ceil_mode and divisor_override are not supported")
         kernel = _pair(kernel_size)
         stride = _pair(given.get("stride") or kernel)
         top, left = _pair(given.get("padding", 0))
-        counts = bool(given.get("count_include_pad", True))
-        self._write(node, Kind.AVERAGE_POOL, kernel=kernel, stride=stride, top=top, left=left, counts_padding=counts)
+        cut = (top or left) and not given.get("count_include_pad", True)
+        if given.get("ceil_mode") or given.get("divisor_override") or cut:
+            self._refuse(node, "ceil_mode and divisors other than the window's size are not supported")
+        self._write(node, Kind.AVERAGE_POOL, kernel=kernel, stride=stride, top=top, left=left)
 
     def _adaptive_pool(self, node: fx.Node, output_size: Any) -> None:
         if output_size not in (1, (1, 1), [1, 1]):

@@ -2,6 +2,7 @@
 #include "convolution.h"
 
 #include "sparse.h"
+#include "strided.h"
 #include "winners.h"
 
 /* What a tile sees of some input channels should stay in the first cache. */
@@ -19,19 +20,19 @@ static int phase_rows(const struct layer *layer) {
 /* A stride along the row would tear vectors apart, so the rows are split into their phases: [y][phase][x][image]. */
 static void split_phases(const struct pass *pass, const struct layer *layer, float *phases) {
     const struct plane *in = &pass->network->values[layer->input].activation;
-    const int images = pass->images, rows = phase_rows(layer), columns = phase_columns(layer);
+    const int images = pass->images, stride = layer->stride_width, columns = phase_columns(layer);
+    const size_t size = (size_t)columns * images;
     for (int c = 0; c < in->channels; c++)
-        for (int r = 0; r < rows; r++)
-            for (int phase = 0; phase < layer->stride_width; phase++)
-                for (int p = 0; p < columns; p++, phases += images) {
-                    const int y = r - layer->top, x = p * layer->stride_width + phase - layer->left;
-                    const bool inside = y >= 0 && y < in->height && x >= 0 && x < in->width;
-                    const float *from = at(in, images, c, y, x);
-                    for (int n = 0; n < images; n += LANES) {
-                        const int lanes = images - n < LANES ? images - n : LANES;
-                        store_lanes(phases + n, inside ? load_lanes(from + n, lanes) : (vec){0}, lanes);
-                    }
-                }
+        for (int y = -layer->top; y < phase_rows(layer) - layer->top; y++)
+            for (int phase = 0; phase < stride; phase++, phases += size) {
+                const struct range x = inside(columns, stride, phase - layer->left, in->width);
+                const bool outside = y < 0 || y >= in->height || x.first >= x.end;
+                if (outside || x.first > 0 || x.end < columns) memset(phases, 0, size * sizeof(float));
+                if (outside) continue;
+                strided(phases + (ptrdiff_t)x.first * images, images,
+                        at(in, images, c, y, x.first * stride + phase - layer->left), (ptrdiff_t)stride * images,
+                        x.end - x.first, images, false, 1);
+            }
 }
 
 struct pitches convolution_pitches(const struct network *network, const struct layer *layer) {
@@ -79,10 +80,11 @@ static void visit_all(const struct visit *visit, const struct layer *layer, int 
     if (block < 1) block = 1;
     for (int tile = 0; tile < tiles; tile++) {
         const int row = end * tile / tiles, rows = end * (tile + 1) / tiles - row;
-        for (int c = 0; c < channels; c += block) {
-            const int to = c + block < channels ? c + block : channels;
-            visit_tile(visit, row, rows, c, to, c == 0, to == channels);
-        }
+        for (int piece = 0; piece < visit_pieces(visit->row_floats); piece++)
+            for (int c = 0; c < channels; c += block) {
+                const int to = c + block < channels ? c + block : channels;
+                visit_tile(visit, row, rows, piece, c, to, c == 0, to == channels);
+            }
     }
 }
 
@@ -116,7 +118,7 @@ void convolution_forward(const struct pass *pass, int index) {
     const struct plane *out = &network->values[layer->output].activation;
     const int images = pass->images, outputs = out->channels;
     const int row_pixels = convolution_pitches(network, layer).row;
-    const bool sparse = plan->sparse && plan->forward;
+    const bool sparse = passes_of(pass, index).forward;
     struct tap taps[MAXIMUM_TAPS];
     struct gather job = convolution_tables(pass, layer, taps);
     job.weights = sparse ? pass->weights + plan->weights : dense_weights(pass, index);

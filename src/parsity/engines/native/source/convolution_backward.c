@@ -1,6 +1,7 @@
 /* Convolutions, backward. */
 #include "convolution.h"
 #include "sparse.h"
+#include "strided.h"
 #include "winners.h"
 
 /* Rows of an output's gradient and what they see of some input channels should share the first cache. */
@@ -8,8 +9,7 @@
 #define ROWS_BYTES 12288
 
 static bool uses_winners(const struct pass *pass, int index) {
-    const struct layer_plan *plan = &pass->plan->layers[index];
-    return pass->network->winners[index].weights && !(plan->sparse && plan->weight);
+    return pass->network->winners[index].weights && !passes_of(pass, index).weight;
 }
 
 void convolution_begin(const struct pass *pass, int index, bool backward) {
@@ -17,18 +17,19 @@ void convolution_begin(const struct pass *pass, int index, bool backward) {
     const struct layer *layer = &network->layers[index];
     const struct layer_plan *plan = &pass->plan->layers[index];
     const struct survivors *survivors = &plan->survivors;
+    const struct passes sparse = passes_of(pass, index);
     if (plan->sparse) {
-        const bool all = plan->forward && plan->weight && (plan->input || !network->values[layer->input].wanted);
+        const bool all = sparse.forward && sparse.weight && (sparse.input || !network->values[layer->input].wanted);
         const size_t size = (size_t)network->values[layer->output].activation.channels *
                             network->values[layer->input].activation.channels * layer->kernel_height *
                             layer->kernel_width;
         float *dense = network->dense_weights + layer->weights;
-        if (!plan->forward || (backward && !all)) {
+        if (!sparse.forward || (backward && !all)) {
             memset(dense, 0, size * sizeof(float));
             for (int64_t i = 0; i < plan->count; i++) dense[survivors->entry[i]] = pass->weights[plan->weights + i];
         }
-        if (backward && !plan->weight) memset(network->dense_gradient + layer->weights, 0, size * sizeof(float));
-        if (backward && plan->input)
+        if (backward && !sparse.weight) memset(network->dense_gradient + layer->weights, 0, size * sizeof(float));
+        if (backward && sparse.input)
             for (int64_t i = 0; i < plan->count; i++)
                 network->transposed[layer->weights + i] = pass->weights[plan->weights + plan->transposed.source[i]];
     }
@@ -38,7 +39,7 @@ void convolution_begin(const struct pass *pass, int index, bool backward) {
 void convolution_end(const struct pass *pass, int index) {
     const struct layer_plan *plan = &pass->plan->layers[index];
     if (uses_winners(pass, index)) winners_end(pass, index);
-    if (!plan->sparse || plan->weight) return;
+    if (!plan->sparse || passes_of(pass, index).weight) return;
     const float *dense = dense_gradient(pass, index);
     for (int64_t i = 0; i < plan->count; i++)
         pass->gradient[plan->weights + i] += dense[plan->survivors.entry[i]];
@@ -84,7 +85,7 @@ static void weight_gradient(const struct pass *pass, int index, const struct gat
     struct gather part = *job;
     part.in += first * job->in_row;
     part.rows = end - first;
-    if (!plan->sparse || !plan->weight) {
+    if (!passes_of(pass, index).weight) {
         gather_weight_gradient(&part, outputs, dense_gradient(pass, index) + output * job->weight_out);
         return;
     }
@@ -179,7 +180,7 @@ static void sparse_phase(const struct pass *pass, int index, const struct plane 
                                 .start = list->start + number * inputs * pitch,
                                 .pitch = (int)pitch,
                                 .adds = phase->adds};
-    const int most = visit_rows(visit.row_floats), tiles = (phase->rows + most - 1) / most;
+    const int most = transposed_rows(visit.row_floats, inputs), tiles = (phase->rows + most - 1) / most;
     for (int tile = 0; tile < tiles; tile++) {
         const int row = phase->rows * tile / tiles, end = phase->rows * (tile + 1) / tiles;
         /* Kernel rows that would meet nothing but the border are left out. */
@@ -187,9 +188,10 @@ static void sparse_phase(const struct pass *pass, int index, const struct plane 
         if (from < 0) from = 0;
         if (to > list->rows) to = list->rows;
         if (to < from) to = from = 0;
-        for (int block = 0; block < list->blocks; block++)
-            visit_tile(&visit, row, end - row, block * list->rows + from, block * list->rows + to, block == 0,
-                       block == list->blocks - 1);
+        for (int piece = 0; piece < visit_pieces(visit.row_floats); piece++)
+            for (int block = 0; block < list->blocks; block++)
+                visit_tile(&visit, row, end - row, piece, block * list->rows + from, block * list->rows + to,
+                           block == 0, block == list->blocks - 1);
     }
 }
 
@@ -197,8 +199,8 @@ static void sparse_phase(const struct pass *pass, int index, const struct plane 
 static void input_gradient(const struct pass *pass, int index, const struct plane *full) {
     const struct network *network = pass->network;
     const struct layer *layer = &network->layers[index];
-    const struct layer_plan *plan = &pass->plan->layers[index];
     const struct plane *in = &network->values[layer->input].gradient;
+    const bool sparse = passes_of(pass, index).input;
     const int images = pass->images, stride_y = layer->stride_height, stride_x = layer->stride_width;
     for (int from_y = 0; from_y < stride_y && from_y < in->height; from_y++)
         for (int from_x = 0; from_x < stride_x && from_x < in->width; from_x++) {
@@ -217,19 +219,13 @@ static void input_gradient(const struct pass *pass, int index, const struct plan
                 phase.out_row = (ptrdiff_t)phase.columns * images;
                 phase.out_channel = phase.rows * phase.out_row;
             }
-            (plan->sparse && plan->input ? sparse_phase : dense_phase)(pass, index, full, &phase);
+            (sparse ? sparse_phase : dense_phase)(pass, index, full, &phase);
             if (stride_x == 1) continue;
-            const float *part = network->scratch;
             for (int c = 0; c < in->channels; c++)
                 for (int q = 0; q < phase.rows; q++)
-                    for (int p = 0; p < phase.columns; p++, part += images) {
-                        float *to = at(in, images, c, from_y + q * stride_y, from_x + p * stride_x);
-                        for (int n = 0; n < images; n += LANES) {
-                            const int lanes = images - n < LANES ? images - n : LANES;
-                            const vec value = load_lanes(part + n, lanes);
-                            store_lanes(to + n, network->adds[index] ? load_lanes(to + n, lanes) + value : value, lanes);
-                        }
-                    }
+                    strided(at(in, images, c, from_y + q * stride_y, from_x), (ptrdiff_t)stride_x * images,
+                            phase.out + c * phase.out_channel + q * phase.out_row, images, phase.columns, images,
+                            network->adds[index], 1);
         }
 }
 

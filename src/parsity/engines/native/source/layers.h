@@ -10,6 +10,7 @@ struct pass {
     struct network *network;
     const struct plan *plan;
     int images;
+    int widest; /* images of the batch's widest slice: what is decided once for the batch is decided by it */
     const float *weights;
     float *gradient;
 };
@@ -24,6 +25,10 @@ INLINE float *dense_gradient(const struct pass *pass, int layer) {
     const struct layer_plan *plan = &pass->plan->layers[layer];
     return plan->sparse ? pass->network->dense_gradient + pass->network->layers[layer].weights
                         : pass->gradient + plan->weights;
+}
+
+INLINE struct passes passes_of(const struct pass *pass, int layer) {
+    return plan_passes(pass->network, pass->plan, layer, pass->widest);
 }
 
 /* Around a batch: what a layer prepares from the weights, and what it adds to the gradient at the end. */

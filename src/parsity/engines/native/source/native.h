@@ -22,7 +22,7 @@ struct layer {
     int32_t rectified;               /* a ReLU follows at once */
     int32_t pooled;                  /* and then a 2 x 2 max-pool */
     int32_t full_height, full_width; /* a convolution's own output, before the pooling */
-    int32_t counts_padding;          /* AVERAGE_POOL: the divisor counts zeros of the padding */
+    int32_t unused;
     int64_t weights, bias;           /* where they begin in the parameter vector; -1: no bias */
 };
 

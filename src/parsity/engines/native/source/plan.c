@@ -6,17 +6,26 @@
 #include "sparse.h"
 #include "winners.h"
 
-/* Densities below which visiting survivors beats the dense kernels, measured on Simple-CNN and ResNet-8
- * (benchmarks/native.py --thresholds). Behind a max-pool the dense backward pass does a quarter of the work. */
-#define SPARSE_FORWARD 0.6
-#define SPARSE_INPUT 0.5
-#define SPARSE_WEIGHT 0.5
+/* Densities below which visiting survivors beats the dense kernels, measured on Simple-CNN and ResNet-8 with slices
+ * that fill whole vectors. Behind a max-pool the dense backward pass does a quarter of the work. */
+#define SPARSE_FORWARD 0.75
+#define SPARSE_INPUT 0.6
+#define SPARSE_WEIGHT 0.75
 #define SPARSE_BEHIND_POOL 0.15
+/* Narrow slices tear vectors across lines of the cache, which costs a visit twice and a dense tile little. */
+#define NARROW 0.4
 
-/* What a tile of rows sees of a block of outputs should stay in the first cache. */
-#define BLOCK_BYTES 32768
+/* A tile of rows of every input's gradient, and what it sees of a block of outputs, mostly stay in the first cache; measured. */
+#define CACHE_BYTES 65536
+#define TILE_BYTES 12288
 
 static int ceiling(int a, int b) { return (a + b - 1) / b; }
+
+int transposed_rows(int row_floats, int inputs) {
+    const int piece = ceiling(row_floats, visit_pieces(row_floats)) * inputs * (int)sizeof(float);
+    const int most = visit_rows(row_floats), fitting = TILE_BYTES / piece;
+    return fitting < 1 ? 1 : fitting < most ? fitting : most;
+}
 
 void plan_free(struct plan *plan) {
     if (!plan) return;
@@ -63,8 +72,11 @@ static bool list_transposed(const struct network *network, int index, struct lay
     const int stride_y = layer->stride_height, stride_x = layer->stride_width;
     struct transposed *list = &plan->transposed;
     list->rows = ceiling(layer->kernel_height, stride_y);
-    const int seen = visit_rows(ceiling(in->width, stride_x) * network->slice) + list->rows - 1;
-    list->block = BLOCK_BYTES / (int)(seen * full.columns * network->slice * (int)sizeof(float));
+    const int row_floats = ceiling(in->width, stride_x) * network->slice, pieces = visit_pieces(row_floats);
+    const int rows = transposed_rows(row_floats, in->channels);
+    const int tile = rows * row_floats / pieces * in->channels;
+    const int seen = (rows + list->rows - 1) * (full.columns - in->width / stride_x + in->width / stride_x / pieces) * network->slice;
+    list->block = (CACHE_BYTES / (int)sizeof(float) - tile) / seen;
     if (list->block < 1) list->block = 1;
     if (list->block > full.channels) list->block = full.channels;
     list->blocks = ceiling(full.channels, list->block);
@@ -102,18 +114,28 @@ static bool list_transposed(const struct network *network, int index, struct lay
 
 static void decide(const struct network *network, int index, const uint8_t *mask, struct layer_plan *plan) {
     const struct layer *layer = &network->layers[index];
-    const struct value *in = &network->values[layer->input];
-    const int64_t size = (int64_t)network->values[layer->output].activation.channels * in->activation.channels *
-                         layer->kernel_height * layer->kernel_width;
+    const int64_t size = (int64_t)network->values[layer->output].activation.channels *
+                         network->values[layer->input].activation.channels * layer->kernel_height *
+                         layer->kernel_width;
     int64_t alive = 0;
     for (int64_t i = 0; i < size; i++) alive += mask[layer->weights + i] != 0;
     const double density = (double)alive / (double)size;
-    const bool winners = winners_suit(network, index);
-    plan->forward = density < SPARSE_FORWARD;
-    plan->input = in->wanted && density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT);
-    plan->weight = density < (winners ? SPARSE_BEHIND_POOL : SPARSE_WEIGHT);
-    plan->sparse = plan->forward || plan->input || plan->weight;
+    plan->density = density;
+    plan->sparse = density < SPARSE_FORWARD;
     plan->count = plan->sparse ? alive : size;
+}
+
+struct passes plan_passes(const struct network *network, const struct plan *plan, int index, int images) {
+    const struct layer_plan *layer = &plan->layers[index];
+    const bool winners = network->winners[index].weights;
+    const double narrow = images < network->slice && images < LANES ? NARROW : 1;
+    if (!layer->sparse) return (struct passes){false, false, false};
+    return (struct passes){
+        .forward = layer->density < SPARSE_FORWARD * narrow,
+        .input = network->values[network->layers[index].input].wanted &&
+                 layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT * narrow),
+        .weight = layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_WEIGHT),
+    };
 }
 
 struct plan *plan_new(const struct network *network, const uint8_t *mask) {
@@ -138,7 +160,7 @@ struct plan *plan_new(const struct network *network, const uint8_t *mask) {
                              layer->kernel_width;
         for (int64_t j = 0; j < size; j++) place[layer->weights + j] = mask[layer->weights + j] != 0;
         fine = list_survivors(network, i, mask + layer->weights, own);
-        if (fine && own->input) fine = list_transposed(network, i, own);
+        if (fine && network->values[layer->input].wanted) fine = list_transposed(network, i, own);
     }
     for (int64_t i = 0; fine && i < parameters; i++) {
         bool kept = place[i];

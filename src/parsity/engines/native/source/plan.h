@@ -22,13 +22,21 @@ struct transposed {
     int32_t *source;         /* which survivor it is */
 };
 
+/* Rows in a tile of the input's gradient. */
+int transposed_rows(int row_floats, int inputs);
+
 struct layer_plan {
     int64_t weights, bias; /* where they begin in the replica's parameter vector; -1: no bias */
     int64_t count;         /* survivors, or all weights of a dense layer */
     bool sparse;           /* the vector holds survivors only */
-    bool forward, input, weight; /* which passes of a sparse layer visit survivors; the others work on a dense copy */
+    double density;
     struct survivors survivors;
     struct transposed transposed;
+};
+
+/* Which passes of a layer visit survivors, for slices of so many images; the others work on a dense copy. */
+struct passes {
+    bool forward, input, weight;
 };
 
 struct plan {
@@ -37,5 +45,8 @@ struct plan {
     int layer_count;
     struct layer_plan *layers;
 };
+
+struct passes plan_passes(const struct network *network, const struct plan *plan, int layer, int images);
+
 
 #endif

@@ -1,5 +1,6 @@
 /* Pooling, fused with a convolution or on its own. */
 #include "layers.h"
+#include "strided.h"
 
 /* How the lanes of a vector are found in a row: as they lie; by a permutation of two vectors, when the images of a
  * position fill whole fractions of a vector; or, for odd slices, one by one. */
@@ -158,30 +159,26 @@ void max_pool_backward(const struct pass *pass, int index) {
             }
 }
 
-static float divisor(const struct layer *layer, const struct window *window) {
-    if (layer->counts_padding) return (float)(layer->kernel_height * layer->kernel_width);
-    return (float)((window->end_y - window->first_y) * (window->end_x - window->first_x));
-}
-
 void average_pool_forward(const struct pass *pass, int index) {
     const struct layer *layer = &pass->network->layers[index];
     const struct plane *in = &pass->network->values[layer->input].activation;
     const struct plane *out = &pass->network->values[layer->output].activation;
     const int images = pass->images;
+    const float factor = 1 / (float)(layer->kernel_height * layer->kernel_width);
     for (int c = 0; c < out->channels; c++)
-        for (int y = 0; y < out->height; y++)
-            for (int x = 0; x < out->width; x++) {
-                struct window w = window_at(layer, in, y, x);
-                float *to = at(out, images, c, y, x);
-                float factor = 1 / divisor(layer, &w);
-                for (int n = 0; n < images; n += LANES) {
-                    const int lanes = images - n < LANES ? images - n : LANES;
-                    vec sum = {0};
-                    for (int i = w.first_y; i < w.end_y; i++)
-                        for (int j = w.first_x; j < w.end_x; j++) sum += load_lanes(at(in, images, c, i, j) + n, lanes);
-                    store_lanes(to + n, sum * factor, lanes);
+        for (int y = 0; y < out->height; y++) {
+            float *to = at(out, images, c, y, 0);
+            memset(to, 0, (size_t)out->width * images * sizeof(float));
+            for (int i = 0; i < layer->kernel_height; i++)
+                for (int j = 0; j < layer->kernel_width; j++) {
+                    const int from_y = y * layer->stride_height + i - layer->top, offset = j - layer->left;
+                    const struct range x = inside(out->width, layer->stride_width, offset, in->width);
+                    if (from_y < 0 || from_y >= in->height) continue;
+                    strided(to + (ptrdiff_t)x.first * images, images,
+                            at(in, images, c, from_y, x.first * layer->stride_width + offset),
+                            (ptrdiff_t)layer->stride_width * images, x.end - x.first, images, true, factor);
                 }
-            }
+        }
 }
 
 void average_pool_backward(const struct pass *pass, int index) {
@@ -189,20 +186,17 @@ void average_pool_backward(const struct pass *pass, int index) {
     const struct plane *in = &pass->network->values[layer->input].gradient;
     const struct plane *out = &pass->network->values[layer->output].gradient;
     const int images = pass->images;
+    const float factor = 1 / (float)(layer->kernel_height * layer->kernel_width);
     begin_gradient(in, images, pass->network->adds[index]);
     for (int c = 0; c < out->channels; c++)
         for (int y = 0; y < out->height; y++)
-            for (int x = 0; x < out->width; x++) {
-                struct window w = window_at(layer, in, y, x);
-                const float *from = at(out, images, c, y, x);
-                float factor = 1 / divisor(layer, &w);
-                for (int i = w.first_y; i < w.end_y; i++)
-                    for (int j = w.first_x; j < w.end_x; j++) {
-                        float *to = at(in, images, c, i, j);
-                        for (int n = 0; n < images; n += LANES) {
-                            const int lanes = images - n < LANES ? images - n : LANES;
-                            store_lanes(to + n, load_lanes(to + n, lanes) + load_lanes(from + n, lanes) * factor, lanes);
-                        }
-                    }
-            }
+            for (int i = 0; i < layer->kernel_height; i++)
+                for (int j = 0; j < layer->kernel_width; j++) {
+                    const int to_y = y * layer->stride_height + i - layer->top, offset = j - layer->left;
+                    const struct range x = inside(out->width, layer->stride_width, offset, in->width);
+                    if (to_y < 0 || to_y >= in->height) continue;
+                    strided(at(in, images, c, to_y, x.first * layer->stride_width + offset),
+                            (ptrdiff_t)layer->stride_width * images, at(out, images, c, y, x.first), images,
+                            x.end - x.first, images, true, factor);
+                }
 }

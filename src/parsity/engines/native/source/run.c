@@ -69,7 +69,8 @@ static void labels_of(const struct source *source, const int64_t *which, int ima
     for (int i = 0; i < images; i++) labels[i] = source->labels[which[i]];
 }
 
-static void begin(const struct pass *pass, bool backward) {
+static void begin(struct pass *pass, int64_t count, bool backward) {
+    pass->widest = count < pass->network->slice ? (int)count : pass->network->slice;
     for (int i = 0; i < pass->network->layer_count; i++)
         if (pass->network->layers[i].kind == CONVOLUTION) convolution_begin(pass, i, backward);
 }
@@ -82,7 +83,7 @@ static double batch_gradient(struct pass *pass, const struct source *source, con
     int64_t labels[network->slice];
     double loss = 0;
     memset(pass->gradient, 0, (size_t)pass->plan->count * sizeof(float));
-    begin(pass, true);
+    begin(pass, count, true);
     for (int64_t done = 0; done < count; done += network->slice) {
         int images = count - done < network->slice ? (int)(count - done) : network->slice;
         const struct value *logits = forward(pass, source, which + done, images);
@@ -128,7 +129,7 @@ int32_t network_margins(struct network *network, const struct plan *plan, const 
     unsigned long before = flush_denormals();
     struct pass pass = {.network = network, .plan = plan, .weights = weights};
     int64_t labels[network->slice];
-    begin(&pass, false);
+    begin(&pass, count, false);
     for (int64_t done = 0; done < count; done += network->slice) {
         int images = count - done < network->slice ? (int)(count - done) : network->slice;
         const struct value *logits = forward(&pass, source, which + done, images);

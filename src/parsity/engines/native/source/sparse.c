@@ -67,29 +67,27 @@ SHAPES(TILE_OF)
 #define ENTRY(R, V) [R - 1][V - 1] = tile_##R##_##V,
 static tile_function *const tiles[SIDE][SIDE] = {SHAPES(ENTRY)};
 
-/* A row is cut into pieces of nearly equal width. */
-static int pieces_of(int row_floats) {
+int visit_pieces(int row_floats) {
     int vectors = (row_floats + LANES - 1) / LANES;
     return (vectors + SIDE - 1) / SIDE;
 }
 
 int visit_rows(int row_floats) {
-    int vectors = (row_floats + LANES - 1) / LANES, pieces = pieces_of(row_floats);
+    int vectors = (row_floats + LANES - 1) / LANES, pieces = visit_pieces(row_floats);
     int rows = TILE / ((vectors + pieces - 1) / pieces);
     return rows < SIDE ? rows : SIDE;
 }
 
-void visit_tile(const struct visit *visit, int row, int rows, int from, int to, bool first, bool last) {
-    const int vectors = (visit->row_floats + LANES - 1) / LANES, pieces = pieces_of(visit->row_floats);
-    const int tail = visit->row_floats - (vectors - 1) * LANES;
+void visit_tile(const struct visit *visit, int row, int rows, int piece, int from, int to, bool first, bool last) {
+    /* A row is cut into pieces of nearly equal width. */
+    const int vectors = (visit->row_floats + LANES - 1) / LANES, pieces = visit_pieces(visit->row_floats);
+    const int begin = vectors * piece / pieces, end = vectors * (piece + 1) / pieces;
+    const int last_lanes = end == vectors ? visit->row_floats - (vectors - 1) * LANES : LANES;
+    tile_function *add = tiles[rows - 1][end - begin - 1];
     for (int output = 0; output < visit->outputs; output++) {
         const int32_t *start = visit->start + (ptrdiff_t)output * visit->pitch;
         if (start[from] == start[to] && !first && !(last && visit->rectified)) continue;
-        for (int piece = 0; piece < pieces; piece++) {
-            int begin = vectors * piece / pieces, end = vectors * (piece + 1) / pieces;
-            tiles[rows - 1][end - begin - 1](visit, output, row, (ptrdiff_t)begin * LANES,
-                                             end == vectors ? tail : LANES, start[from], start[to], first, last);
-        }
+        add(visit, output, row, (ptrdiff_t)begin * LANES, last_lanes, start[from], start[to], first, last);
     }
 }
 

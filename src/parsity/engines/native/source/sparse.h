@@ -19,10 +19,11 @@ struct visit {
     bool adds, rectified;
 };
 
-/* Rows one tile takes. */
+/* Tiles are at most so many rows high, and pieces of a row so many vectors wide. */
 int visit_rows(int row_floats);
-/* Add part [from, to) of the lists to a tile of at most visit_rows rows; the first part sets, the last rectifies. */
-void visit_tile(const struct visit *visit, int row, int rows, int from, int to, bool first, bool last);
+int visit_pieces(int row_floats);
+/* Add part [from, to) of the lists to one piece of at most visit_rows rows; the first part sets, the last rectifies. */
+void visit_tile(const struct visit *visit, int row, int rows, int piece, int from, int to, bool first, bool last);
 
 /* gradient[i] += sum over rows and floats of out[y][.] * in[y][. + position[i]] for `count` survivors of an output. */
 void visit_weight_gradient(const float *out, ptrdiff_t out_row, const float *in, ptrdiff_t in_row, int rows,

@@ -4,6 +4,7 @@
 #ifndef PARSITY_VECTOR_H
 #define PARSITY_VECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
