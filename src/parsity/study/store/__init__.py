@@ -3,6 +3,7 @@
 from parsity.study.store.adding import AlreadyStoredError
 from parsity.study.store.connection import UnwritableError
 from parsity.study.store.grid import Grid
+from parsity.study.store.overview import Overview, Spent
 from parsity.study.store.provenance import gather_provenance
 from parsity.study.store.reading import SetAside
 from parsity.study.store.rows import StoredTrial
@@ -15,7 +16,9 @@ __all__ = [
     "CellState",
     "Damage",
     "Grid",
+    "Overview",
     "SetAside",
+    "Spent",
     "Store",
     "StoredTrial",
     "TableRow",

@@ -27,7 +27,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -36,16 +36,11 @@ from typing import Any, Self
 from parsity.errors import UsageError
 from parsity.results import CellResult, TrialResult
 from parsity.study.store import adding, cells, reading, schema, tables
-from parsity.study.store.connection import (
-    UnwritableError,
-    connect,
-    guarded,
-    read_transaction,
-    write_transaction,
-)
+from parsity.study.store.connection import UnwritableError, connect, guarded, read_transaction, write_transaction
 from parsity.study.store.digests import canonical
 from parsity.study.store.grid import Grid
 from parsity.study.store.migrations import migrate, migrated_copy
+from parsity.study.store.overview import Overview, overview
 from parsity.study.store.reading import SetAside, SpecRow
 from parsity.study.store.rows import Circumstances, StoredTrial
 from parsity.study.store.tables import CellEndings, CellState, TableRow
@@ -70,13 +65,10 @@ class Store:
         Grid.of(spec)
         if path.exists():
             raise UsageError(f"{path}: there is something already")
-        memory = sqlite3.connect(":memory:", isolation_level=None)
-        try:
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
             schema.create_tables(memory)
             adding.add_spec(memory, _now(), identity, canonical(spec))
             contents = memory.serialize()
-        finally:
-            memory.close()
         try:
             write_whole(path, contents)
         except UsageError as error:
@@ -251,18 +243,22 @@ class Store:
     def table(self) -> tuple[TableRow, ...]:
         """K* of every cell and goal of the grid, fast: nothing is built but this."""
         with self._reading() as inside:
-            return tables.table(inside, _newest(inside)[1])
+            return tables.table(*_everything(inside))
 
     def state(self) -> tuple[CellState, ...]:
         """How far every cell of the grid is."""
         with self._reading() as inside:
-            return tables.state(inside, _newest(inside)[1])
+            return tables.state(*_everything(inside), reading.read_set_asides(inside))
 
     def digest(self) -> str:
         """The digest of what was measured."""
         with self._reading() as inside:
-            spec, grid = _newest(inside)
-            return tables.study_digest(inside, spec.identity, grid)
+            return tables.study_digest(*_everything(inside), _newest(inside)[0].identity)
+
+    def overview(self) -> Overview:
+        """State, table, digest, costs and runs, all of one moment and from one reading."""
+        with self._reading() as inside:
+            return overview(inside)
 
     def verify(self) -> list[Damage]:
         """Recompute every digest and check all else that can be; an empty list means all is as it was written."""
@@ -286,6 +282,11 @@ class Store:
 def _newest(inside: sqlite3.Connection) -> tuple[SpecRow, Grid]:
     spec = reading.read_specs(inside)[-1]
     return spec, Grid.of(json.loads(spec.spec))
+
+
+def _everything(inside: sqlite3.Connection) -> tuple[tables.Endings, Grid]:
+    grid = _newest(inside)[1]
+    return tables.read_endings(inside, grid), grid
 
 
 def _endings(inside: sqlite3.Connection, batch_size: int, sparsity: float) -> CellEndings:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from parsity.results import Status
 from parsity.study.store.digests import joint_digest, row_digest
 from parsity.study.store.grid import Grid
-from parsity.study.store.reading import newest, read_cells, read_rows, read_set_asides
+from parsity.study.store.reading import SetAside, newest, read_cells, read_rows
 from parsity.study.store.rows import Row
 from parsity.study.store.settling import Finish
 
@@ -112,11 +112,12 @@ class CellEndings:
         """
         if set(range(1, grid.trials + 1)) - self.rows.keys() - set(set_aside):
             return set()
+        finishes = {goal: _finish(endings) for goal, endings in self.by_goal.items()}
         return {
             one.row.number
-            for endings in self.by_goal.values()
+            for goal, endings in self.by_goal.items()
             for one in endings
-            if one.open(_finish(endings), one.row.patience)
+            if one.open(finishes[goal], one.row.patience)
         }
 
     def table_row(self, goal: float, trials: int, patience: float) -> TableRow:
@@ -156,36 +157,36 @@ class CellEndings:
         return entries
 
 
+Endings = Mapping[tuple[int, float], CellEndings]
+"""Of every cell of a grid, in its order."""
+
+
 def _finish(endings: Sequence[Ending]) -> Finish:
     return Finish.of((one.step, one.last_miss or 0) for one in endings if one.status == "complete")
 
 
-def read_endings(connection: sqlite3.Connection, grid: Grid) -> dict[tuple[int, float], CellEndings]:
+def read_endings(connection: sqlite3.Connection, grid: Grid) -> Endings:
     """The endings of every cell of ``grid``, those without a result included, in the grid's order."""
     stored = read_cells(connection)
-    found = {}
+    found: dict[tuple[int, float], CellEndings] = {}
     for key in grid.cells:
         rows = newest(read_rows(connection, stored[key])) if key in stored else {}
         found[key] = CellEndings(*key, rows)
     return found
 
 
-def table(connection: sqlite3.Connection, grid: Grid) -> tuple[TableRow, ...]:
+def table(endings: Endings, grid: Grid) -> tuple[TableRow, ...]:
     """K* by cell and goal; a cell without results shows none."""
-    return tuple(
-        cell.table_row(goal, grid.trials, grid.patience)
-        for cell in read_endings(connection, grid).values()
-        for goal in grid.goals
-    )
+    return tuple(cell.table_row(goal, grid.trials, grid.patience) for cell in endings.values() for goal in grid.goals)
 
 
-def state(connection: sqlite3.Connection, grid: Grid) -> tuple[CellState, ...]:
+def state(endings: Endings, grid: Grid, set_asides: Iterable[SetAside]) -> tuple[CellState, ...]:
     """How far each cell is."""
     asides: dict[tuple[int, float], list[int]] = {}
-    for note in read_set_asides(connection):
+    for note in set_asides:
         asides.setdefault((note.batch_size, note.sparsity), []).append(note.number)
     found = []
-    for key, cell in read_endings(connection, grid).items():
+    for key, cell in endings.items():
         aside = asides.get(key, [])
         due = cell.due(grid, aside)
         found.append(
@@ -201,7 +202,7 @@ def state(connection: sqlite3.Connection, grid: Grid) -> tuple[CellState, ...]:
     return tuple(found)
 
 
-def study_digest(connection: sqlite3.Connection, identity: str, grid: Grid) -> str:
+def study_digest(endings: Endings, grid: Grid, identity: str) -> str:
     """The digest of all that was measured, and of nothing that depends on how.
 
     It covers the identity, and for each cell and goal in order, each trial's settled outcome (of an outpaced one only
@@ -209,13 +210,13 @@ def study_digest(connection: sqlite3.Connection, identity: str, grid: Grid) -> s
     remarks, runs, revisions and the order in which results came.
     """
     parts = [row_digest("identity", identity)]
-    for (batch_size, sparsity), cell in read_endings(connection, grid).items():
+    for (batch_size, sparsity), cell in endings.items():
         of_trials = {number: row.metaparameters for number, row in cell.rows.items() if number <= grid.trials}
         if of_trials:
             searched = [f"{number} {text}" for number, text in of_trials.items()]
             parts.append(row_digest("searched", batch_size, sparsity, *searched))
         for goal in grid.goals:
-            endings = cell.settled_endings(goal, grid.trials, grid.patience)
-            if endings:
-                parts.append(row_digest("settled", batch_size, sparsity, goal, *map(str, endings)))
+            entries = cell.settled_endings(goal, grid.trials, grid.patience)
+            if entries:
+                parts.append(row_digest("settled", batch_size, sparsity, goal, *map(str, entries)))
     return joint_digest(parts)

@@ -1,0 +1,79 @@
+"""A study at one moment, from one reading of its rows: a hundred thousand trials in less than a second."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from parsity.study.store import tables
+from parsity.study.store.grid import Grid
+from parsity.study.store.reading import (
+    SetAside,
+    newest,
+    read_cells,
+    read_provenances,
+    read_rows,
+    read_set_asides,
+    read_specs,
+)
+from parsity.study.store.rows import Row
+from parsity.study.store.tables import CellEndings, CellState, TableRow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """What the results of one cell have cost, those included that a later run of the same trial has replaced."""
+
+    results: int
+    image_passes: int
+    seconds: float
+
+    @classmethod
+    def on(cls, batch_size: int, rows: Iterable[Row]) -> Spent:
+        """The sum over the rows of a cell."""
+        found = list(rows)
+        return cls(
+            results=len(found),
+            image_passes=sum(row.steps * batch_size + row.images_looked_at for row in found),
+            seconds=sum(row.seconds for row in found),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """All that says how far a study is and what it has found, none of it newer than the rest."""
+
+    spec: dict[str, Any]
+    identity: str
+    digest: str
+    cells: tuple[CellState, ...]
+    table: tuple[TableRow, ...]
+    spent: Mapping[tuple[int, float], Spent]
+    set_asides: tuple[SetAside, ...]
+    runs: Mapping[int, Mapping[str, Any]]
+
+
+def overview(connection: sqlite3.Connection) -> Overview:
+    """Read it; the caller has begun a transaction."""
+    spec = read_specs(connection)[-1]
+    grid = Grid.of(json.loads(spec.spec))
+    stored = read_cells(connection)
+    endings, spent = {}, {}
+    for key in grid.cells:
+        rows = read_rows(connection, stored[key]) if key in stored else []
+        endings[key] = CellEndings(*key, newest(rows))
+        spent[key] = Spent.on(key[0], rows)
+    set_asides = tuple(read_set_asides(connection))
+    return Overview(
+        spec=json.loads(spec.spec),
+        identity=spec.identity,
+        digest=tables.study_digest(endings, grid, spec.identity),
+        cells=tables.state(endings, grid, set_asides),
+        table=tables.table(endings, grid),
+        spent=spent,
+        set_asides=set_asides,
+        runs=read_provenances(connection),
+    )
