@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from parsity.results import CellResult
@@ -51,6 +51,12 @@ class Costs:
             return BEGINNING_SPREAD
         residuals = [error - self._correction(cell, without=cell) for cell, error in self._errors.items()]
         return math.sqrt(sum(r * r for r in residuals) / len(residuals))
+
+    def doubt(self, parts: Sequence[float]) -> float:
+        """By which factor the sum of these expectations may be off, either way, two times in three."""
+        # Errors of single cells average out over many, but the law may be off for all of them together.
+        many = math.sqrt(sum(part * part for part in parts)) / (sum(parts) or 1.0)
+        return math.exp(self.spread * (0.3 + 0.7 * many))
 
     def _correction(self, cell: CellKey, *, without: CellKey | None = None) -> float:
         total = weight = 0.0

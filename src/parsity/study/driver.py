@@ -136,11 +136,8 @@ class Driver:
         seconds = [running.left for running in self.running.values()] + [piece.seconds for piece in self.waiting]
         workers = max(self.executor.workers, 1)
         middle = max(sum(seconds) / workers, max((r.left for r in self.running.values()), default=0.0))
-        # Errors of single cells average out over many, but the law may be off for all of them together.
-        total = sum(seconds) or 1.0
-        many = math.sqrt(sum(s * s for s in seconds)) / total
-        spread = self._costs.spread * (0.3 + 0.7 * many)
-        return Eta(middle * math.exp(-spread), middle, middle * math.exp(spread))
+        doubt = self._costs.doubt(seconds)
+        return Eta(middle / doubt, middle, middle * doubt)
 
     def _submit_longest(self) -> None:
         piece, *others = self.waiting
