@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from parsity.study.comparing import Difference, check_extension, differences
+    from parsity.study.costs import Costs
     from parsity.study.driver import Driver
     from parsity.study.estimates import estimated_hours
     from parsity.study.overrides import apply_overrides
@@ -41,6 +42,7 @@ _HOMES = {
     "Damage": "store",
     "Difference": "comparing",
     "cores": "study",
+    "Costs": "costs",
     "differences": "comparing",
     "Driver": "driver",
     "Ended": "study",
@@ -72,6 +74,7 @@ __all__ = [
     "STORE",
     "AlreadyStoredError",
     "CellState",
+    "Costs",
     "Damage",
     "Difference",
     "Driver",
