@@ -1,6 +1,10 @@
 /* Making a network from its description: borders, flags and one block of memory for all it needs while it runs. */
 #include <stdlib.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "layers.h"
 #include "winners.h"
 
@@ -58,6 +62,11 @@ struct arena {
 static void *take(struct arena *arena, size_t bytes) {
     void *piece = arena->memory ? arena->memory + arena->used : NULL;
     arena->used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+#if defined(__SANITIZE_ADDRESS__)
+    /* Between the pieces lies forbidden ground, so that running from one into the next is seen. */
+    if (piece) __asan_poison_memory_region((char *)piece + bytes, ALIGNMENT);
+    arena->used += ALIGNMENT;
+#endif
     return piece;
 }
 static float *take_floats(struct arena *arena, size_t count) {

@@ -17,9 +17,9 @@ static int blocks_of(int channels) { return (channels + LANES - 1) / LANES; }
 static int taps_of(const struct layer *layer) { return layer->kernel_height * layer->kernel_width; }
 static ptrdiff_t block_pitch(const struct plane *in) { return (ptrdiff_t)in->rows * in->columns * LANES; }
 static ptrdiff_t image_pitch(const struct plane *in) { return block_pitch(in) * blocks_of(in->channels); }
-static int group_size(const struct plane *in) {
-    int images = (int)(GROUP_BYTES / (block_pitch(in) * (ptrdiff_t)sizeof(float)));
-    return images < 1 ? 1 : images;
+static int group_size(const struct plane *in, int images) {
+    const int fitting = (int)(GROUP_BYTES / (block_pitch(in) * (ptrdiff_t)sizeof(float)));
+    return fitting < 1 ? 1 : fitting < images ? fitting : images;
 }
 
 bool winners_suit(const struct network *network, int index) {
@@ -234,7 +234,7 @@ void winners_backward(const struct pass *pass, int index) {
     const struct value *in = &network->values[layer->input], *out = &network->values[layer->output];
     const struct winners *winners = &network->winners[index];
     const int images = pass->images, outputs = out->activation.channels, taps = taps_of(layer);
-    const int group = group_size(&in->activation), groups = (images + group - 1) / group;
+    const int group = group_size(&in->activation, images), groups = (images + group - 1) / group;
     const int windows = out->activation.height * out->activation.width;
     const int width = layer->kernel_width, most = HELD / width < MAXIMUM_ROWS ? HELD / width : MAXIMUM_ROWS;
     const int blocks = blocks_of(in->activation.channels);
