@@ -1,4 +1,4 @@
-"""How long `parsity --help` takes beside an interpreter that does nothing. Run: python benchmarks/startup.py
+"""How long `parsity --help` takes beside an interpreter that does nothing. (python benchmarks/startup.py).
 
 Aim: under 0.3 s on an idle core.
 """

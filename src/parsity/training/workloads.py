@@ -28,7 +28,7 @@ _ALL = [
         network="digits-cnn",
         optimiser="momentum",
         goals=(0.04,),
-        check_interval=4,
+        check_interval=2,
         step_limit=8_000,
     ),
     *(_paper(data, opt, "constant") for data in ("mnist", "fashion-mnist") for opt in ("sgd", "momentum", "nesterov")),
