@@ -1,6 +1,7 @@
 """Where a study's results are kept; `Store` is the contract."""
 
 from parsity.study.store.adding import AlreadyStoredError
+from parsity.study.store.comparing import ComparedRow, Comparison, compare
 from parsity.study.store.connection import UnwritableError
 from parsity.study.store.grid import Grid
 from parsity.study.store.overview import Overview, Spent
@@ -14,6 +15,8 @@ from parsity.study.store.verifying import Damage, verify
 __all__ = [
     "AlreadyStoredError",
     "CellState",
+    "ComparedRow",
+    "Comparison",
     "Damage",
     "Grid",
     "Overview",
@@ -23,6 +26,7 @@ __all__ = [
     "StoredTrial",
     "TableRow",
     "UnwritableError",
+    "compare",
     "gather_provenance",
     "verify",
 ]

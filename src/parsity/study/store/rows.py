@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ class Row(NamedTuple):
 
 
 COLUMNS = ", ".join(Row._fields)
+_SIGNED = "\n".join(["trial", *["%s"] * (len(Row._fields) + 1)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,8 @@ def to_row(
 
 def sign(batch_size: int, sparsity: float, columns: tuple[object, ...]) -> str:
     """The digest of a row, from its columns without the digest."""
-    return row_digest("trial", batch_size, sparsity, *columns)
+    # `row_digest("trial", batch_size, sparsity, *columns)`, faster: there may be a hundred thousand of them.
+    return hashlib.sha256((_SIGNED % (batch_size, sparsity, *columns)).encode()).hexdigest()
 
 
 def outcomes_of(row: Row) -> dict[float, Outcome]:

@@ -36,14 +36,15 @@ from typing import Any, Self
 from parsity.errors import UsageError
 from parsity.results import CellResult, TrialResult
 from parsity.study.store import adding, cells, reading, schema, tables
+from parsity.study.store.asked import cell_endings, grid_endings, newest_spec
 from parsity.study.store.connection import UnwritableError, connect, guarded, read_transaction, write_transaction
 from parsity.study.store.digests import canonical
 from parsity.study.store.grid import Grid
 from parsity.study.store.migrations import migrate, migrated_copy
 from parsity.study.store.overview import Overview, overview
-from parsity.study.store.reading import SetAside, SpecRow
+from parsity.study.store.reading import SetAside
 from parsity.study.store.rows import Circumstances, StoredTrial
-from parsity.study.store.tables import CellEndings, CellState, TableRow
+from parsity.study.store.tables import CellState, TableRow
 from parsity.study.store.verifying import Damage, verify_connection
 from parsity.whole_file import write_whole
 
@@ -105,13 +106,19 @@ class Store:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    @contextmanager
+    def at_one_moment(self) -> Iterator[None]:
+        """All that the block reads, it reads of one state; a writer waits meanwhile."""
+        with self._reading():
+            yield
+
     # What was asked for
 
     @property
     def spec(self) -> dict[str, Any]:
         """The spec as it is now."""
         with self._reading() as inside:
-            spec: dict[str, Any] = json.loads(_newest(inside)[0].spec)
+            spec: dict[str, Any] = json.loads(newest_spec(inside)[0].spec)
             return spec
 
     @property
@@ -124,19 +131,19 @@ class Store:
     def identity(self) -> str:
         """What decides a trial's numbers, as one name."""
         with self._reading() as inside:
-            return _newest(inside)[0].identity
+            return newest_spec(inside)[0].identity
 
     @property
     def grid(self) -> Grid:
         """The cells, and what each needs, as the spec asks now."""
         with self._reading() as inside:
-            return _newest(inside)[1]
+            return newest_spec(inside)[1]
 
     def grow(self, spec: Mapping[str, Any], *, identity: str | None = None) -> None:
         """Ask for more from now on: trials, batch sizes, sparsities, goals, patience. What is measured is kept."""
         grid = Grid.of(spec)
         with self._writing() as inside:
-            newest, older = _newest(inside)
+            newest, older = newest_spec(inside)
             grid.check_growth(older)
             if canonical(spec) != newest.spec or identity not in (None, newest.identity):
                 adding.add_spec(inside, _now(), identity or newest.identity, canonical(spec))
@@ -179,7 +186,7 @@ class Store:
         """
         under = Circumstances(run=run, patience=patience, goals=tuple(goals), engine=engine, test=test)
         with self._writing() as inside:
-            grid = _newest(inside)[1]
+            grid = newest_spec(inside)[1]
             adding.add_results(inside, (batch_size, sparsity), results, under, mask_digests or {}, grid)
 
     def set_aside(self, batch_size: int, sparsity: float, numbers: Sequence[int], reason: str, attempts: int) -> None:
@@ -203,15 +210,15 @@ class Store:
     ) -> list[int]:
         """The trials to run, or run again, until this cell is whole; what is asked for is the spec's unless given."""
         with self._reading() as inside:
-            grid = _newest(inside)[1].asking(trials=trials, goals=goals, patience=patience)
+            grid = newest_spec(inside)[1].asking(trials=trials, goals=goals, patience=patience)
             notes = reading.read_set_asides(inside)
             aside = [note.number for note in notes if (note.batch_size, note.sparsity) == (batch_size, sparsity)]
-            return _endings(inside, batch_size, sparsity).due(grid, aside)
+            return cell_endings(inside, batch_size, sparsity).due(grid, aside)
 
     def bounds(self, batch_size: int, sparsity: float) -> dict[float, int]:
         """The best step so far of each goal that any stored trial of the cell has reached."""
         with self._reading() as inside:
-            endings = _endings(inside, batch_size, sparsity)
+            endings = cell_endings(inside, batch_size, sparsity)
             bests = {goal: endings.finish(goal).best for goal in sorted(endings.by_goal)}
             return {goal: int(best) for goal, best in bests.items() if best < math.inf}
 
@@ -226,34 +233,34 @@ class Store:
     ) -> CellResult:
         """One cell, settled; without the trials that are yet to be run for one of the goals."""
         with self._reading() as inside:
-            grid = _newest(inside)[1].asking(trials=trials, goals=goals, patience=patience)
+            grid = newest_spec(inside)[1].asking(trials=trials, goals=goals, patience=patience)
             return next(cells.cell_results(inside, grid, [(batch_size, float(sparsity))]))
 
     def cells(self) -> tuple[CellResult, ...]:
         """Every cell of the grid of which there are results, by batch size and sparsity."""
         with self._reading() as inside:
-            grid = _newest(inside)[1]
+            grid = newest_spec(inside)[1]
             return tuple(result for result in cells.cell_results(inside, grid, grid.cells) if result.trials)
 
     def trials(self) -> tuple[StoredTrial, ...]:
         """Every trial's newest result, settled, with where it came from; by cell and number."""
         with self._reading() as inside:
-            return tuple(cells.stored_trials(inside, _newest(inside)[1]))
+            return tuple(cells.stored_trials(inside, newest_spec(inside)[1]))
 
     def table(self) -> tuple[TableRow, ...]:
         """K* of every cell and goal of the grid, fast: nothing is built but this."""
         with self._reading() as inside:
-            return tables.table(*_everything(inside))
+            return tables.table(*grid_endings(inside))
 
     def state(self) -> tuple[CellState, ...]:
         """How far every cell of the grid is."""
         with self._reading() as inside:
-            return tables.state(*_everything(inside), reading.read_set_asides(inside))
+            return tables.state(*grid_endings(inside), reading.read_set_asides(inside))
 
     def digest(self) -> str:
         """The digest of what was measured."""
         with self._reading() as inside:
-            return tables.study_digest(*_everything(inside), _newest(inside)[0].identity)
+            return tables.study_digest(*grid_endings(inside), newest_spec(inside)[0].identity)
 
     def overview(self) -> Overview:
         """State, table, digest, costs and runs, all of one moment and from one reading."""
@@ -277,21 +284,6 @@ class Store:
             raise UsageError(f"{self.path}: it was opened for reading only")
         with write_transaction(self._connection, self.path):
             yield self._connection
-
-
-def _newest(inside: sqlite3.Connection) -> tuple[SpecRow, Grid]:
-    spec = reading.read_specs(inside)[-1]
-    return spec, Grid.of(json.loads(spec.spec))
-
-
-def _everything(inside: sqlite3.Connection) -> tuple[tables.Endings, Grid]:
-    grid = _newest(inside)[1]
-    return tables.read_endings(inside, grid), grid
-
-
-def _endings(inside: sqlite3.Connection, batch_size: int, sparsity: float) -> CellEndings:
-    cell = reading.read_cells(inside).get((batch_size, float(sparsity)))
-    return CellEndings(batch_size, sparsity, reading.newest(reading.read_rows(inside, cell)) if cell else {})
 
 
 def _now() -> str:

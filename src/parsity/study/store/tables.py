@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from parsity.results import Status
 from parsity.study.store.digests import joint_digest, row_digest
@@ -50,36 +50,31 @@ class CellState:
         return not set(self.due) - set(self.set_aside)
 
 
-class Ending(NamedTuple):
-    """How one trial ended for one goal."""
+Ending = tuple[int, float, Status, int, int | None, float | None]
+"""How one trial ended for one goal: number, patience, status, step, last miss, test error.
 
-    row: Row
-    status: Status
-    step: int
-    last_miss: int | None
-    test_error: float | None
-
-    def open(self, finish: Finish, patience: float) -> bool:
-        """Whether it was outpaced, and could still show another outcome if it went on."""
-        return self.status == "outpaced" and finish.could_change(self.step, patience)
+A bare tuple: of two hundred thousand, named ones take a second to make and to keep track of.
+"""
 
 
 class CellEndings:
-    """The newest rows of one cell with their outcomes by goal: enough for all but full results."""
+    """The newest rows of one cell, what of them says how trials ended: enough for all but full results."""
 
     def __init__(self, batch_size: int, sparsity: float, rows: Mapping[int, Row]) -> None:
-        self.batch_size, self.sparsity, self.rows = batch_size, sparsity, rows
+        self.batch_size, self.sparsity = batch_size, sparsity
+        self.metaparameters = {number: row.metaparameters for number, row in rows.items()}
         self.by_goal: dict[float, list[Ending]] = {}
         # One call for all rows costs half of one call for each.
         parsed = json.loads(f"[{','.join(row.outcomes for row in rows.values())}]")
         for row, entries in zip(rows.values(), parsed, strict=True):
+            number, patience = row.number, row.patience
             for goal, status, step, last_miss, test_error in entries:
-                self.by_goal.setdefault(goal, []).append(Ending(row, status, step, last_miss, test_error))
+                self.by_goal.setdefault(goal, []).append((number, patience, status, step, last_miss, test_error))
 
     def of(self, goal: float, trials: int | None = None) -> list[Ending]:
         """How trials 1 .. ``trials`` ended for ``goal``, by number."""
         found = self.by_goal.get(goal, [])
-        return found if trials is None else [one for one in found if one.row.number <= trials]
+        return found if trials is None else [one for one in found if one[0] <= trials]
 
     def finish(self, goal: float, trials: int | None = None) -> Finish:
         """The best step of these trials."""
@@ -92,15 +87,16 @@ class CellEndings:
         less patience than is now asked for and could, by going on, still show another outcome; or where its being
         outpaced is unfounded.
         """
-        due = set(range(1, grid.trials + 1)) - self.rows.keys()
+        due = set(range(1, grid.trials + 1)) - self.metaparameters.keys()
         for goal in grid.goals:
             endings = self.of(goal)
+            if len(endings) < len(self.metaparameters):
+                due |= self.metaparameters.keys() - {number for number, *_ in endings}
             finish = _finish(endings)
-            due |= self.rows.keys() - {one.row.number for one in endings}
             due |= {
-                one.row.number
-                for one in endings
-                if one.row.patience < grid.patience and one.open(finish, grid.patience)
+                number
+                for number, patience, status, step, _, _ in endings
+                if status == "outpaced" and patience < grid.patience and finish.could_change(step, grid.patience)
             }
         due |= self.unfounded(grid, set_aside)
         return sorted(number for number in due if number <= grid.trials)
@@ -110,33 +106,40 @@ class CellEndings:
 
         A worker may announce a step, and then crash for good before its result is stored.
         """
-        if set(range(1, grid.trials + 1)) - self.rows.keys() - set(set_aside):
+        if set(range(1, grid.trials + 1)) - self.metaparameters.keys() - set(set_aside):
             return set()
         finishes = {goal: _finish(endings) for goal, endings in self.by_goal.items()}
         return {
-            one.row.number
+            number
             for goal, endings in self.by_goal.items()
-            for one in endings
-            if one.open(finishes[goal], one.row.patience)
+            for number, patience, status, step, _, _ in endings
+            if status == "outpaced" and finishes[goal].could_change(step, patience)
         }
 
     def table_row(self, goal: float, trials: int, patience: float) -> TableRow:
         """The settled answer for one goal."""
         endings = self.of(goal, trials)
         finish = _finish(endings)
-        best = next((one for one in endings if one.status == "complete" and one.step == finish.best), None)
+        winner, best, last_miss, test_error = next(
+            (
+                (number, step, miss, error)
+                for number, _, status, step, miss, error in endings
+                if status == "complete" and step == finish.best
+            ),
+            (None, None, None, None),
+        )
         counts = Counter(
-            "outpaced" if finish.too_late(one.status, one.step, patience) else one.status for one in endings
+            "outpaced" if finish.too_late(status, step, patience) else status for _, _, status, step, _, _ in endings
         )
         return TableRow(
             batch_size=self.batch_size,
             sparsity=self.sparsity,
             goal=goal,
-            steps_to_result=best.step if best else None,
-            last_miss=best.last_miss if best else None,
-            winner=best.row.number if best else None,
-            test_error=best.test_error if best else None,
-            metaparameters=json.loads(best.row.metaparameters) if best else None,
+            steps_to_result=best,
+            last_miss=last_miss,
+            winner=winner,
+            test_error=test_error,
+            metaparameters=None if winner is None else json.loads(self.metaparameters[winner]),
             trials=len(endings),
             outcomes=dict(counts),
         )
@@ -147,13 +150,13 @@ class CellEndings:
         finish = _finish(endings)
         entries: list[list[Any]] = []
         won = False
-        for number, one in ((one.row.number, one) for one in endings):
-            if one.status == "outpaced" or finish.too_late(one.status, one.step, patience):
+        for number, _, status, step, last_miss, test_error in endings:
+            if status == "outpaced" or finish.too_late(status, step, patience):
                 entries.append([number, "outpaced", None, None, None])
                 continue
-            wins = not won and one.status == "complete" and one.step == finish.best
+            wins = not won and status == "complete" and step == finish.best
             won = won or wins
-            entries.append([number, one.status, one.step, one.last_miss, one.test_error if wins else None])
+            entries.append([number, status, step, last_miss, test_error if wins else None])
         return entries
 
 
@@ -162,7 +165,7 @@ Endings = Mapping[tuple[int, float], CellEndings]
 
 
 def _finish(endings: Sequence[Ending]) -> Finish:
-    return Finish.of((one.step, one.last_miss or 0) for one in endings if one.status == "complete")
+    return Finish.of((step, miss or 0) for _, _, status, step, miss, _ in endings if status == "complete")
 
 
 def read_endings(connection: sqlite3.Connection, grid: Grid) -> Endings:
@@ -211,9 +214,8 @@ def study_digest(endings: Endings, grid: Grid, identity: str) -> str:
     """
     parts = [row_digest("identity", identity)]
     for (batch_size, sparsity), cell in endings.items():
-        of_trials = {number: row.metaparameters for number, row in cell.rows.items() if number <= grid.trials}
-        if of_trials:
-            searched = [f"{number} {text}" for number, text in of_trials.items()]
+        searched = [f"{number} {text}" for number, text in cell.metaparameters.items() if number <= grid.trials]
+        if searched:
             parts.append(row_digest("searched", batch_size, sparsity, *searched))
         for goal in grid.goals:
             entries = cell.settled_endings(goal, grid.trials, grid.patience)

@@ -1,0 +1,150 @@
+"""The columns of every export: what each is called and means. `docs/columns.md` is made of this."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import parsity
+from parsity.results import Complete, Status
+from parsity.study.store import Store, StoredTrial
+
+LAYOUT = 1
+"""Goes up when a column is dropped or comes to mean something else; a further column leaves it."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, the type of its values, and what they say."""
+
+    name: str
+    kind: type[int] | type[float] | type[str] | type[bool]
+    meaning: str
+    empty: str = ""
+    """When there is no value; never, if this is empty."""
+
+
+_CELL = (
+    Column("workload", str, "name of the workload; `own` for one's own parts"),
+    Column("batch_size", int, "images per training step"),
+    Column("sparsity", float, "share of the parameters that were pruned"),
+)
+_GOAL = Column("goal", float, "the error on the validation split that was to be reached")
+
+TABLE_COLUMNS = (
+    *_CELL,
+    _GOAL,
+    Column("steps_to_result", int, "K*: the fewest steps any trial needed", "no trial has reached the goal"),
+    Column("last_miss", int, "the winner's last check before that, where the goal was missed", "no winner"),
+    Column("winner", int, "number of the trial that needed them; of several, the lowest", "no winner"),
+    Column("test_error", float, "the winner's error on the test split at that step", "no winner, or no test split"),
+    Column("trials", int, "trials with a result for this goal"),
+    *(Column(status, int, f"how many of them were {status}") for status in get_args(Status)),
+    Column("metaparameters", str, "what the winner was run with, one column each in flat forms", "no winner"),
+)
+
+TRIAL_COLUMNS = (
+    *_CELL,
+    Column("trial", int, "number in the search sequence, from 1"),
+    _GOAL,
+    Column("status", str, f"how the trial ended for this goal: {', '.join(get_args(Status))}"),
+    Column("step", int, "the step at which it did; of an outpaced trial, how far it is known to have come"),
+    Column("last_miss", int, "the last check where the goal was missed", "not complete"),
+    Column("winner", bool, "whether it is the one with the fewest steps"),
+    Column("test_error", float, "the winner's error on the test split at that step", "no winner, or no test split"),
+    Column("steps", int, "training steps done, over all goals"),
+    Column("images_looked_at", int, "validation images that goal tests looked at, over all goals, repeats counted"),
+    Column("image_passes", int, "steps x batch size + images looked at: what the trial cost"),
+    Column("seconds", float, "time its training and tests took"),
+    Column("patience", float, "multiple of K* up to which it was allowed to run; may be infinite"),
+    Column("engine", str, "what computed its steps"),
+    Column("test", str, "how goals were asked about"),
+    Column("run", int, "number of the driver's run that measured it; the runs are listed beside the study's digest"),
+    Column("revision", int, "1, or more where the study has grown and the trial was run again"),
+    Column("mask_digest", str, "sha256 of its pruning mask", "dense"),
+    Column("row_digest", str, "sha256 of its row in the store"),
+    Column("metaparameters", str, "what it was run with, one column each in flat forms"),
+)
+
+
+def about(store: Store) -> dict[str, Any]:
+    """What an export is of: the study's digest, identity and spec, and every run with its provenance."""
+    return {
+        "layout": LAYOUT,
+        "parsity": parsity.__version__,
+        "digest": store.digest(),
+        "identity": store.identity,
+        "spec": store.spec,
+        "runs": {str(number): dict(run) for number, run in store.runs().items()},
+    }
+
+
+def table_rows(store: Store) -> list[dict[str, Any]]:
+    """The K* table, one row per cell and goal, with the columns above in their order."""
+    name = store.grid.name
+    return [
+        {
+            "workload": name,
+            "batch_size": row.batch_size,
+            "sparsity": row.sparsity,
+            "goal": row.goal,
+            "steps_to_result": row.steps_to_result,
+            "last_miss": row.last_miss,
+            "winner": row.winner,
+            "test_error": row.test_error,
+            "trials": row.trials,
+            **{status: row.outcomes.get(status, 0) for status in get_args(Status)},
+            "metaparameters": None if row.metaparameters is None else dict(row.metaparameters),
+        }
+        for row in store.table()
+    ]
+
+
+def trial_rows(store: Store) -> list[dict[str, Any]]:
+    """Every trial's outcome, one row per trial and goal, with the columns above in their order."""
+    name = store.grid.name
+    winners = {(row.batch_size, row.sparsity, row.goal): row.winner for row in store.table()}
+    return [row for trial in store.trials() for row in _rows_of(name, trial, winners)]
+
+
+def _rows_of(
+    name: str, trial: StoredTrial, winners: Mapping[tuple[int, float, float], int | None]
+) -> Iterator[dict[str, Any]]:
+    result = trial.result
+    for goal, outcome in sorted(result.outcomes.items()):
+        yield {
+            "workload": name,
+            "batch_size": trial.batch_size,
+            "sparsity": trial.sparsity,
+            "trial": result.number,
+            "goal": goal,
+            "status": outcome.status,
+            "step": outcome.step,
+            "last_miss": outcome.last_miss if isinstance(outcome, Complete) else None,
+            "winner": winners[trial.batch_size, trial.sparsity, goal] == result.number,
+            "test_error": result.test_errors.get(goal),
+            "steps": result.steps,
+            "images_looked_at": result.images_looked_at,
+            "image_passes": result.steps * trial.batch_size + result.images_looked_at,
+            "seconds": result.seconds,
+            "patience": trial.patience,
+            "engine": trial.engine,
+            "test": trial.test,
+            "run": trial.run,
+            "revision": trial.revision,
+            "mask_digest": trial.mask_digest,
+            "row_digest": trial.digest,
+            "metaparameters": dict(result.metaparameters),
+        }
+
+
+def flat(rows: Iterable[Mapping[str, Any]], columns: Iterable[Column]) -> tuple[list[str], list[list[Any]]]:
+    """The names and values of rows in which each metaparameter has a column of its own: `metaparameter_...`."""
+    found = list(rows)
+    names = [column.name for column in columns if column.name != "metaparameters"]
+    searched = sorted({name for row in found for name in row["metaparameters"] or ()})
+    values = [
+        [row[name] for name in names] + [(row["metaparameters"] or {}).get(one) for one in searched] for row in found
+    ]
+    return names + [f"metaparameter_{name}" for name in searched], values
