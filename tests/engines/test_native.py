@@ -60,7 +60,7 @@ def assert_agrees(network, data, mask, images, *, instruction_set=None, slice_si
     margins = replica.margins(images)
     expected_loss, expected, expected_margins = in_float64(network, data, weights, mask, images)
     assert loss == pytest.approx(expected_loss, rel=1e-5, abs=1e-6)
-    assert (gradient - expected).norm() <= 1e-5 * expected.norm() + 1e-9
+    assert (gradient - expected).norm() <= 1e-5 * expected.norm() + 1e-7
     assert (margins - expected_margins).abs().max() <= 1e-5 * (1 + expected_margins.abs().max())
     if mask is not None:
         assert not gradient[~mask].any()
@@ -133,7 +133,7 @@ def test_any_network_any_mask(data):
     size = data.draw(st.sampled_from([1, 2, 3, 4, 7, 8, 16, 17, 33]))
     kind = data.draw(st.sampled_from([torch.uint8, torch.float32, torch.float64]))
     images = torch.randint(0, 40, (size,), generator=torch.Generator().manual_seed(size))
-    slice_size = data.draw(st.sampled_from([None, None, 8, 32]))
+    slice_size = data.draw(st.sampled_from([None, None, 5, 8, 32]))
     assert_agrees(network, dataset(image, dtype=kind), mask, images, slice_size=slice_size)
 
 
@@ -306,7 +306,7 @@ def test_many_replicas_are_small():
     before = resident()
     kept = [engine.replica(beginning(flat(network))) for _ in range(200)]
     assert len(kept) == 200
-    assert resident() - before < 200 * 8 * len(flat(network)) + 8_000_000
+    assert resident() - before < 200 * 8 * len(flat(network)) + 16_000_000
 
 
 def resident() -> int:

@@ -18,6 +18,13 @@ INLINE vec lanes_of(const float *row, const struct lane_map *map, enum reach rea
     return value;
 }
 
+INLINE ivec codes_of(const uint8_t *row, const struct lane_map *map, enum reach reach) {
+    if (reach == NEAR) return (ivec)pick((vec)load_bytes(row), (vec)load_bytes(row + LANES), map->index);
+    ivec value = {0};
+    for (int i = 0; i < LANES; i++) value[i] = row[map->index[i]];
+    return value;
+}
+
 void map_pooled_row(struct lane_map *maps, int width, int images) {
     for (int i = 0; i < width * images; i++) {
         struct lane_map *map = &maps[i / LANES];
@@ -78,14 +85,14 @@ void unpool_pair(const float *gradient, const uint8_t *codes, const struct lane_
                 store(lower + to, keep(code == 2, value)), store(lower + to + images, keep(code == 3, value));
             }
     } else {
+        /* Neighbours stay neighbours, but for a step back where a window's right column begins. */
+        const enum reach reach = images < LANES ? NEAR : SCATTERED;
         for (int i = 0; i < floats; i += LANES, maps++) {
             const int lanes = floats - i < LANES ? floats - i : LANES;
-            const float *from = gradient + maps->base;
-            const uint8_t *code = codes + maps->base;
-            const vec value = pick(load(from), load(from + LANES), maps->index);
-            const ivec here = (ivec)pick((vec)load_bytes(code), (vec)load_bytes(code + LANES), maps->index);
-            store_lanes(upper + i, keep(here == maps->column, value), lanes);
-            store_lanes(lower + i, keep(here == maps->column + 2, value), lanes);
+            const vec value = lanes_of(gradient + maps->base, maps, reach);
+            const ivec code = codes_of(codes + maps->base, maps, reach);
+            store_lanes(upper + i, keep(code == maps->column, value), lanes);
+            store_lanes(lower + i, keep(code == maps->column + 2, value), lanes);
         }
     }
     const size_t rest = (size_t)(full_width * images - floats) * sizeof(float);
