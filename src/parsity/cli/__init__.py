@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import keyword
 import os
 import signal
 import sys
@@ -22,6 +23,13 @@ VERBS = {
     "presets": "list the studies that come with Parsity",
     "new": "write a study file from a preset",
     "run": "measure a study, or go on with it",
+    "status": "say how far a study is, and who is at work on it",
+    "table": "print steps-to-result by batch size and sparsity",
+    "trials": "list every trial of a study and how it ended",
+    "verify": "check every digest of a study",
+    "export": "write a study's results in another format",
+    "import": "make a study of results in the batch-science layout",
+    "compare": "lay two studies side by side",
     "prune": "prune a network at initialisation and say what is left of each layer",
 }
 
@@ -66,7 +74,9 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     for name, summary in VERBS.items():
         verb = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == called:
-            module = importlib.import_module(f"parsity.cli.{name}")
+            # A module cannot be called `import`; one underscore makes it a name.
+            home = f"{name}_" if keyword.iskeyword(name) else name
+            module = importlib.import_module(f"parsity.cli.{home}")
             module.configure(verb)
             verb.set_defaults(run=module.run)
     return parser.parse_args(argv)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parsity.cli.tables import print_json, print_table, print_title
 from parsity.data import CATALOGUE, Entry, locate
 from parsity.errors import DamagedError, ParsityError, UsageError
 from parsity.extensions import unknown
@@ -52,30 +52,25 @@ def run(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     rows = [_described(entry, arguments.data_dir) for entry in CATALOGUE.values()]
     if arguments.json:
-        json.dump(rows, sys.stdout, indent=2, ensure_ascii=False)
-        sys.stdout.write("\n")
+        print_json(rows)
         return 0
-    from rich.console import Console
-    from rich.table import Table
-
+    columns: dict[str, list[str]] = {
+        "name": [row["name"] for row in rows],
+        "images": [f"{row['images']:,}" for row in rows],
+        "test": [f"{row['test_images']:,}" for row in rows],
+        "shape": [" x ".join(map(str, row["shape"])) for row in rows],
+        "classes": [str(len(row["classes"])) for row in rows],
+        "where": [row["where"] if row["path"] is None else f"{row['where']}: {_short(row['path'])}" for row in rows],
+    }
+    sources = [f"{row['source']}; {row['licence']}" for row in rows]
     terminal = sys.stdout.isatty()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("name", "images", "test", "shape", "classes", "where", *(() if terminal else ("source",))):
-        counted = heading in ("images", "test", "classes")
-        table.add_column(heading, justify="right" if counted else "left", overflow="fold")
-    sources = Table.grid(padding=(0, 2))
-    for row in rows:
-        shape = " x ".join(str(length) for length in row["shape"])
-        where = row["where"] if row["path"] is None else f"{row['where']}: {_short(row['path'])}"
-        counts = f"{row['images']:,}", f"{row['test_images']:,}"
-        source = f"{row['source']}; {row['licence']}"
-        cells = (row["name"], *counts, shape, str(len(row["classes"])), where)
-        table.add_row(*cells, *(() if terminal else (source,)))
-        sources.add_row(row["name"], source)
-    console = Console(width=None if terminal else 240, highlight=False)
-    console.print(table)
-    if terminal:  # as a column they would not fit beside the rest
-        console.print("\n[bold]sources[/bold]", sources)
+    if not terminal:  # on one, they would not fit beside the rest
+        columns["source"] = sources
+    print_table(list(columns), zip(*columns.values(), strict=True), numbers=("images", "test", "classes"))
+    if terminal:
+        sys.stdout.write("\n")
+        print_title("sources")
+        print_table(("", ""), zip(columns["name"], sources, strict=True))
     return 0
 
 
@@ -137,8 +132,7 @@ def _check(arguments: argparse.Namespace) -> int:
         if not found and arguments.names:
             nowhere.append(entry.name)
     if arguments.json:
-        json.dump([asdict(finding) for finding in findings], sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
             sys.stdout.write(f"{finding.state:8}{finding.data}/{finding.file}\n")

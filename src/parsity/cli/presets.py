@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,29 +20,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List them."""
+    from parsity.cli.tables import print_json, print_table, room, short
     from parsity.study import PRESETS
 
     rows = [_described(preset) for preset in PRESETS]
     if arguments.json:
-        json.dump(rows, sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(rows)
         return 0
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 240, highlight=False)
     # Where they do not fit, what a name says already is left out.
-    named = ("data", "network", "optimiser") if console.width >= WIDE else ()
+    named = ("data", "network", "optimiser") if room() >= WIDE else ()
     texts, numbers = ("name", "scale", *named, "schedule", "goals"), ("cells", "trials", "hours")
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    for heading in (*texts, *numbers):
-        table.add_column(heading, justify="right" if heading in numbers else "left", no_wrap=True)
-    for row in rows:
-        goals, hours = ", ".join(f"{goal:g}" for goal in row["goals"]), row["hours"]
-        shown = {**row, "goals": goals, "hours": f"{hours:,.0f}" if hours >= 1 else f"{hours:.2f}"}
-        table.add_row(*(str(shown[heading]) for heading in (*texts, *numbers)))
-    console.print(table)
+    shown = [{**row, "goals": ", ".join(map(short, row["goals"])), "hours": _hours(row["hours"])} for row in rows]
+    lines = [[str(row[heading]) for heading in (*texts, *numbers)] for row in shown]
+    print_table((*texts, *numbers), lines, numbers=numbers)
     return 0
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f}" if hours >= 1 else f"{hours:.2f}"
 
 
 def _described(preset: Preset) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parsity.cli.tables import print_json, print_table, print_title
 from parsity.errors import UsageError
 
 if TYPE_CHECKING:
@@ -137,8 +137,7 @@ def _print_json(
             for sparsity, mask in found.items()
         ],
     }
-    json.dump(document, sys.stdout, indent=2)
-    sys.stdout.write("\n")
+    print_json(document)
 
 
 def _described(mask: Mask, index: int, cut_off: Collection[str]) -> dict[str, Any]:
@@ -156,36 +155,27 @@ def _described(mask: Mask, index: int, cut_off: Collection[str]) -> dict[str, An
 
 
 def _print_tables(title: str, found: Mapping[float, Mask], cut_off: Mapping[float, Collection[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from parsity.pruning import layer_of
 
     terminal = sys.stdout.isatty()
-    console = Console(width=None if terminal else 240, highlight=False)
-    stroke = "━" if console.encoding.startswith("utf") else "="
+    stroke = "━" if (sys.stdout.encoding or "").lower().startswith("utf") else "="
     for number, (sparsity, mask) in enumerate(found.items()):
         if number:
-            console.print()
+            sys.stdout.write("\n")
         heading = f"{title}, sparsity {sparsity:g}: {mask.kept:,} of {mask.parameters:,} kept, mask {mask.digest[:12]}"
-        console.print(Text(heading, style="bold"), soft_wrap=True)
-        table = Table("tensor", "shape", box=None, pad_edge=False, header_style="bold")
-        for column in ("parameters", "kept", "density"):
-            table.add_column(column, justify="right")
-        if terminal:
-            table.add_column("")
-        if cut_off[sparsity]:
-            table.add_column("")
+        print_title(heading)
+        rows: list[list[str | Text]] = []
         for row in mask.report():
-            cells = [row.name, _times(row.shape), f"{row.parameters:,}", f"{row.kept:,}", f"{row.density:.4f}"]
-            if terminal:
-                cells.append(stroke * round(BAR * row.density))
-            if layer_of(row.name) in cut_off[sparsity]:
-                cells.append("[bold red]cut off")
-            table.add_row(*cells)
-        table.add_row("all", "", f"{mask.parameters:,}", f"{mask.kept:,}", f"{mask.density:.4f}", style="bold")
-        console.print(table)
+            bar = stroke * round(BAR * row.density) if terminal else ""
+            broken = Text("cut off", style="bold red") if layer_of(row.name) in cut_off[sparsity] else ""
+            counts = f"{row.parameters:,}", f"{row.kept:,}", f"{row.density:.4f}"
+            rows.append([row.name, _times(row.shape), *counts, bar, broken])
+        total = "all", "", f"{mask.parameters:,}", f"{mask.kept:,}", f"{mask.density:.4f}", "", ""
+        rows.append([Text(cell, style="bold") for cell in total])
+        numbers = ("parameters", "kept", "density")
+        print_table(("tensor", "shape", *numbers, "", ""), rows, numbers=numbers)
 
 
 def _times(shape: tuple[int, ...]) -> str:

@@ -1,6 +1,15 @@
 """A study's results in forms that other programs read; `export` chooses one by name."""
 
-from parsity.study.exporting.columns import TABLE_COLUMNS, TRIAL_COLUMNS, Column, about, flat, table_rows, trial_rows
+from parsity.study.exporting.columns import (
+    TABLE_COLUMNS,
+    TRIAL_COLUMNS,
+    Column,
+    about,
+    flat,
+    table_row,
+    table_rows,
+    trial_rows,
+)
 from parsity.study.exporting.export import FORMATS, export
 from parsity.study.exporting.importing import import_batch_science
 
@@ -13,6 +22,7 @@ __all__ = [
     "export",
     "flat",
     "import_batch_science",
+    "table_row",
     "table_rows",
     "trial_rows",
 ]

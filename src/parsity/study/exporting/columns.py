@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import parsity
 from parsity.results import Complete, Status
-from parsity.study.store import Store, StoredTrial
+from parsity.study.store import Store, StoredTrial, TableRow
 
 LAYOUT = 1
 """Goes up when a column is dropped or comes to mean something else; a further column leaves it."""
@@ -83,22 +83,24 @@ def about(store: Store) -> dict[str, Any]:
 def table_rows(store: Store) -> list[dict[str, Any]]:
     """The K* table, one row per cell and goal, with the columns above in their order."""
     name = store.grid.name
-    return [
-        {
-            "workload": name,
-            "batch_size": row.batch_size,
-            "sparsity": row.sparsity,
-            "goal": row.goal,
-            "steps_to_result": row.steps_to_result,
-            "last_miss": row.last_miss,
-            "winner": row.winner,
-            "test_error": row.test_error,
-            "trials": row.trials,
-            **{status: row.outcomes.get(status, 0) for status in get_args(Status)},
-            "metaparameters": None if row.metaparameters is None else dict(row.metaparameters),
-        }
-        for row in store.table()
-    ]
+    return [table_row(name, row) for row in store.table()]
+
+
+def table_row(workload: str, row: TableRow) -> dict[str, Any]:
+    """One row of it."""
+    return {
+        "workload": workload,
+        "batch_size": row.batch_size,
+        "sparsity": row.sparsity,
+        "goal": row.goal,
+        "steps_to_result": row.steps_to_result,
+        "last_miss": row.last_miss,
+        "winner": row.winner,
+        "test_error": row.test_error,
+        "trials": row.trials,
+        **{status: row.outcomes.get(status, 0) for status in get_args(Status)},
+        "metaparameters": None if row.metaparameters is None else dict(row.metaparameters),
+    }
 
 
 def trial_rows(store: Store) -> list[dict[str, Any]]:
