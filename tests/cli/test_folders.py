@@ -25,6 +25,7 @@ def test_where_there_is_no_study_one_line_says_what_there_is(verb, finished, tmp
     for name in ("b.txt", "a.txt", "c.txt", "e.txt", "d.txt"):
         (full / name).mkdir(parents=True)
     for folder, line in {
+        tmp_path / ("long" * 99): "cannot be read (File name too long)",
         tmp_path / "nowhere": "there is no such folder; `parsity run` makes a study",
         empty: "there is no study here, nor anything else; `parsity run` makes one",
         full: "there is no study here, but a.txt, b.txt, c.txt, d.txt and 1 more; `parsity run` makes one",

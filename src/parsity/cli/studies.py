@@ -26,9 +26,13 @@ def open_study(folder: Path) -> Study:
     """The study in ``folder``; where there is none, the error says what is there instead."""
     from parsity.study import STORE, Study
 
-    if (folder / STORE).is_file():
-        return Study.open(folder)
-    if not folder.exists():
+    try:
+        if (folder / STORE).is_file():
+            return Study.open(folder)
+        there = folder.exists()
+    except OSError as error:  # a folder that may not be entered, a name that is too long
+        raise UsageError(f"{folder}: cannot be read ({error.strerror})") from error
+    if not there:
         raise UsageError(f"{folder}: there is no such folder; `parsity run` makes a study")
     if not folder.is_dir():
         hint = f"give its folder, {folder.parent}" if folder.name == STORE else "give the folder of a study"
