@@ -111,6 +111,11 @@ def test_a_burst_of_nonsense_is_found_or_hit_nothing(tmp_path, whole):
         ("UPDATE trial SET number = 70 WHERE number = 2", "trials", "does not match its digest"),
         ("DELETE FROM trial WHERE number = 2", "trials", "these are not all of them"),
         ("DELETE FROM cell WHERE id = 2", "strays", "6 results belong to no cell"),
+        (
+            "DELETE FROM log WHERE cell = 2; DELETE FROM trial WHERE cell = 2; DELETE FROM cell WHERE id = 2",
+            "cells",
+            "of 4 cells, 3 are found",
+        ),
         ("UPDATE cell SET trials = 5 WHERE id = 2", "cells", "cell 2 does not match its digest"),
         ("DELETE FROM spec WHERE revision = 2", "specs", "of 2 specs, 1 are found"),
         ("UPDATE spec SET identity = 'e'", "specs", "spec 1 does not match its digest"),

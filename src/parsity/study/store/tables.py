@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,7 @@ class CellEndings:
         self.batch_size, self.sparsity = batch_size, sparsity
         self.metaparameters = {number: row.metaparameters for number, row in rows.items()}
         self.by_goal: dict[float, list[Ending]] = {}
+        self._finishes: dict[tuple[float, int | None], Finish] = {}
         # One call for all rows costs half of one call for each.
         parsed = json.loads(f"[{','.join(row.outcomes for row in rows.values())}]")
         for row, entries in zip(rows.values(), parsed, strict=True):
@@ -74,11 +75,17 @@ class CellEndings:
     def of(self, goal: float, trials: int | None = None) -> list[Ending]:
         """How trials 1 .. ``trials`` ended for ``goal``, by number."""
         found = self.by_goal.get(goal, [])
-        return found if trials is None else [one for one in found if one[0] <= trials]
+        if trials is None or not found or found[-1][0] <= trials:
+            return found
+        return [one for one in found if one[0] <= trials]
 
     def finish(self, goal: float, trials: int | None = None) -> Finish:
         """The best step of these trials."""
-        return _finish(self.of(goal, trials))
+        if (goal, trials) not in self._finishes:
+            endings = self.of(goal, trials)
+            ends = ((step, miss or 0) for _, _, status, step, miss, _ in endings if status == "complete")
+            self._finishes[goal, trials] = Finish.of(ends)
+        return self._finishes[goal, trials]
 
     def due(self, grid: Grid, set_aside: Collection[int] = ()) -> list[int]:
         """The trials that have to be run, or run again, before the table is whole.
@@ -92,7 +99,7 @@ class CellEndings:
             endings = self.of(goal)
             if len(endings) < len(self.metaparameters):
                 due |= self.metaparameters.keys() - {number for number, *_ in endings}
-            finish = _finish(endings)
+            finish = self.finish(goal)
             due |= {
                 number
                 for number, patience, status, step, _, _ in endings
@@ -108,7 +115,7 @@ class CellEndings:
         """
         if set(range(1, grid.trials + 1)) - self.metaparameters.keys() - set(set_aside):
             return set()
-        finishes = {goal: _finish(endings) for goal, endings in self.by_goal.items()}
+        finishes = {goal: self.finish(goal) for goal in self.by_goal}
         return {
             number
             for goal, endings in self.by_goal.items()
@@ -119,7 +126,7 @@ class CellEndings:
     def table_row(self, goal: float, trials: int, patience: float) -> TableRow:
         """The settled answer for one goal."""
         endings = self.of(goal, trials)
-        finish = _finish(endings)
+        finish = self.finish(goal, trials)
         winner, best, last_miss, test_error = next(
             (
                 (number, step, miss, error)
@@ -147,7 +154,7 @@ class CellEndings:
     def settled_endings(self, goal: float, trials: int, patience: float) -> list[list[Any]]:
         """What the study's digest covers of one goal, by trial number."""
         endings = self.of(goal, trials)
-        finish = _finish(endings)
+        finish = self.finish(goal, trials)
         entries: list[list[Any]] = []
         won = False
         for number, _, status, step, last_miss, test_error in endings:
@@ -162,10 +169,6 @@ class CellEndings:
 
 Endings = Mapping[tuple[int, float], CellEndings]
 """Of every cell of a grid, in its order."""
-
-
-def _finish(endings: Sequence[Ending]) -> Finish:
-    return Finish.of((step, miss or 0) for _, _, status, step, miss, _ in endings if status == "complete")
 
 
 def read_endings(connection: sqlite3.Connection, grid: Grid) -> Endings:
