@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parsity.pruning import prune as prune
     from parsity.racing import race as race
     from parsity.results import CellResult as CellResult
+    from parsity.study import Study as Study
     from parsity.training import Workload as Workload
     from parsity.training import workload as workload
 
@@ -26,13 +27,14 @@ _HOMES = {
     "CellResult": "parsity.results",
     "Dataset": "parsity.data",
     "Space": "parsity.metaparameters",
+    "Study": "parsity.study",
     "Workload": "parsity.training",
     "prune": "parsity.pruning",
     "race": "parsity.racing",
     "workload": "parsity.training",
 }
 
-__all__ = ["CellResult", "Dataset", "Space", "Workload", "__version__", "prune", "race", "workload"]
+__all__ = ["CellResult", "Dataset", "Space", "Study", "Workload", "__version__", "prune", "race", "workload"]
 
 
 def __getattr__(name: str) -> object:

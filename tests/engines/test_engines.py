@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from parsity.data import Dataset
-from parsity.engines import Snapshot, available_engines, make_engine
+from parsity.engines import PlainEngine, Snapshot, available_engines, make_engine
 from parsity.engines.plain import label_margins
+from parsity.errors import UsageError
 from parsity.optimisation import make_rule
 
 LINEAR = {"decay_steps": 10, "end_learning_rate_factor": 0.1}
@@ -112,3 +113,22 @@ def test_margins_by_a_loop():
     margins = label_margins(logits, torch.tensor([1, 0, 2]))
     assert margins[:2].tolist() == [1.0, 0.0]
     assert not margins[2] > 0
+
+
+def test_a_device_that_is_not_there_is_refused(simple_cnn_reference):
+    network, data = simple_cnn_reference.network(), recorded_dataset(simple_cnn_reference)
+    if not torch.cuda.is_available():
+        with pytest.raises(UsageError, match="allowed: cpu"):
+            make_engine("auto", network, data, device="cuda:1")
+    assert make_engine("auto", network, data, device="cpu").device.type == "cpu"
+    with pytest.raises(UsageError, match="allowed are auto, native, traced, plain"):
+        make_engine("fast", network, data)
+
+
+def test_on_another_device_everything_asked_for_comes_back_to_the_cpu(simple_cnn_reference):
+    """The meta device computes nothing, but refuses any tensor that was left behind on the CPU."""
+    data = recorded_dataset(simple_cnn_reference)
+    engine = PlainEngine(simple_cnn_reference.network(), data, torch.device("meta"))
+    assert {p.device.type for p in engine.network.parameters()} == {"meta"}
+    assert engine.dataset.images.device.type == "meta"
+    assert data.images.device.type == "cpu"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -81,6 +81,12 @@ class Dataset:
         if own_mean is None or own_std is None:
             own_mean, own_std = _statistics(images, scale)
         return cls(name, images, labels, test_images, test_labels, names, float(scale), own_mean, own_std)
+
+    def to(self, device: torch.device) -> Dataset:
+        """The same data set with its training images on ``device``; itself if they are there."""
+        if self.images.device == device:
+            return self
+        return replace(self, images=self.images.to(device), labels=self.labels.to(device))
 
     def normalise(self, images: Tensor) -> Tensor:
         """Return float32 pixels: (x / scale - mean) / std, channel by channel."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from functools import cache
 
+import torch
 from torch import nn
 
 from parsity.data import Dataset
@@ -25,14 +26,19 @@ def available_engines() -> dict[str, type[Engine]]:
     return {name: engine for name, engine in ENGINES.items() if name != NativeEngine.name or native_available()}
 
 
-def make_engine(name: str, network: nn.Module, dataset: Dataset) -> Engine:
+def make_engine(name: str, network: nn.Module, dataset: Dataset, *, device: str = "cpu") -> Engine:
     """The engine called ``name`` for ``network``; "auto" is the fastest that can run it here.
+
+    ``device`` is "cpu", "cuda", "cuda:1" or "auto", a graphics card where there is one.
 
     The order was measured (`docs/performance.md`) and is not measured anew, so that "auto" means the same engine
     wherever the same software is installed.
     """
     if name != "auto" and name not in ENGINES:
         raise UsageError(f"engine {name!r}: allowed are auto, {', '.join(ENGINES)}")
+    place = _device(device)
+    if place.type != "cpu":
+        return _on_device(name, network, dataset, place)
     if name != "auto" and name not in available_engines():
         raise UsageError(f"engine {name!r}: its kernels are not built here; install Parsity where a C compiler is")
     if name != "auto":
@@ -45,6 +51,27 @@ def make_engine(name: str, network: nn.Module, dataset: Dataset) -> Engine:
         except UnsupportedNetworkError as error:
             _say_once(f"{error}: not for the {engine.name} engine, trying the next")
     raise AssertionError("the plain engine runs everything")
+
+
+def _on_device(name: str, network: nn.Module, dataset: Dataset, device: torch.device) -> Engine:
+    if name == NativeEngine.name:
+        raise UsageError(f"engine {name!r}: its kernels are for the CPU, and the device is {device}")
+    if name in ("auto", TracedEngine.name):
+        try:
+            return TracedEngine(network, dataset, device)
+        except UnsupportedNetworkError:
+            if name != "auto":
+                raise
+    return PlainEngine(network, dataset, device)
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = torch.device(name)
+    if device.type == "cuda" and (not torch.cuda.is_available() or (device.index or 0) >= torch.cuda.device_count()):
+        raise UsageError(f"device {name!r}: torch finds {torch.cuda.device_count()} graphics cards here; allowed: cpu")
+    return device
 
 
 @cache

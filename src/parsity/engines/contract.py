@@ -15,11 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
 from parsity.data import Dataset
 from parsity.errors import ParsityError
 from parsity.optimisation import Rule
+
+CPU = torch.device("cpu")
 
 
 class UnsupportedNetworkError(ParsityError):
@@ -71,9 +74,11 @@ class Engine(ABC):
 
     name: ClassVar[str]
 
-    def __init__(self, network: nn.Module, dataset: Dataset) -> None:
-        self.network = network
-        self.dataset = dataset
+    def __init__(self, network: nn.Module, dataset: Dataset, device: torch.device = CPU) -> None:
+        self.device = device
+        self.network = network.to(device)
+        # Pixels stay where they are computed with; snapshots, margins and losses always come back to the CPU.
+        self.dataset = dataset.to(device)
 
     @abstractmethod
     def replica(self, snapshot: Snapshot, *, mask: Tensor | None = None, seed: int = 0) -> Replica:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from parsity.data import Dataset
-from parsity.engines.contract import Engine, Replica, Snapshot
+from parsity.engines.contract import CPU, Engine, Replica, Snapshot
 from parsity.optimisation import Rule
 
 
@@ -30,34 +30,36 @@ class PlainReplica(Replica):
     def __init__(self, engine: PlainEngine, snapshot: Snapshot, mask: Tensor | None, seed: int) -> None:
         self._network: nn.Module = engine.network
         self._dataset: Dataset = engine.dataset
-        self._mask = mask
+        self._device = engine.device
+        self._mask = None if mask is None else mask.to(engine.device)
         self._seed = seed
         self.restore(snapshot)
 
     def advance(self, batches: Sequence[Tensor], rule: Rule, step: int) -> Tensor:
         """Take one step per batch."""
-        losses = torch.empty(len(batches))
+        losses = []
         self._load(training=True)
         with torch.random.fork_rng(devices=[]):
             for index, batch in enumerate(batches):
                 # A step's dropout depends on the trial and the step, not on what ran before it.
                 torch.manual_seed(self._seed + step + index)
-                losses[index], gradient = self._gradient(batch)
+                loss, gradient = self._gradient(batch)
+                losses.append(loss)
                 rule.optimiser.update_(self._weights, gradient, self._slots, rule.rate(step + index))
-        return losses
+        return torch.stack(losses).cpu()
 
     def gradient(self, images: Tensor) -> tuple[float, Tensor]:
         """The mean loss over ``images`` and its gradient."""
         self._load(training=False)
         loss, gradient = self._gradient(images)
-        return loss.item(), gradient
+        return loss.item(), gradient.cpu()
 
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one."""
         self._load(training=False)
         with torch.inference_mode():
             logits = self._network(self._dataset.normalise(self._dataset.images[images]))
-            return label_margins(logits, self._dataset.labels[images])
+            return label_margins(logits, self._dataset.labels[images]).cpu()
 
     def finite(self) -> bool:
         """Whether every weight is finite."""
@@ -66,14 +68,16 @@ class PlainReplica(Replica):
     def snapshot(self) -> Snapshot:
         """A copy of the state."""
         return Snapshot(
-            self._weights.clone(), tuple(s.clone() for s in self._slots), tuple(b.clone() for b in self._buffers)
+            copied(self._weights, CPU),
+            tuple(copied(slot, CPU) for slot in self._slots),
+            tuple(copied(buffer, CPU) for buffer in self._buffers),
         )
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to ``snapshot``."""
-        self._weights = snapshot.weights.clone()
-        self._slots = tuple(slot.clone() for slot in snapshot.slots)
-        self._buffers = tuple(buffer.clone() for buffer in snapshot.buffers)
+        self._weights = copied(snapshot.weights, self._device)
+        self._slots = tuple(copied(slot, self._device) for slot in snapshot.slots)
+        self._buffers = tuple(copied(buffer, self._device) for buffer in snapshot.buffers)
         if self._mask is not None:
             self._weights.mul_(self._mask)
 
@@ -95,6 +99,11 @@ class PlainReplica(Replica):
         if self._mask is not None:
             gradient.mul_(self._mask)
         return loss.detach(), gradient
+
+
+def copied(tensor: Tensor, device: torch.device) -> Tensor:
+    """A copy of its own on ``device``."""
+    return tensor.to(device, copy=True)
 
 
 def label_margins(logits: Tensor, labels: Tensor) -> Tensor:

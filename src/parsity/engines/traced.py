@@ -17,7 +17,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from parsity.data import Dataset
-from parsity.engines.contract import Engine, Replica, Snapshot, UnsupportedNetworkError
+from parsity.engines.contract import CPU, Engine, Replica, Snapshot, UnsupportedNetworkError
 from parsity.engines.plain import label_margins
 from parsity.optimisation import Rule
 
@@ -30,12 +30,12 @@ class TracedEngine(Engine):
 
     name: ClassVar[str] = "traced"
 
-    def __init__(self, network: nn.Module, dataset: Dataset) -> None:
-        super().__init__(network, dataset)
+    def __init__(self, network: nn.Module, dataset: Dataset, device: torch.device = CPU) -> None:
+        super().__init__(network, dataset, device)
         _refuse_impure(network)
         self._names = [name for name, _ in network.named_parameters()]
         self.shapes = [parameter.shape for parameter in network.parameters()]
-        self.order = torch.cat(_channels_last_order(self.shapes))
+        self.order = torch.cat(_channels_last_order(self.shapes)).to(device)
         self._gradients: dict[int, Callable[..., tuple[tuple[Tensor, ...], Tensor]]] = {}
         network.eval()
 
@@ -92,7 +92,7 @@ class TracedReplica(Replica):
     def __init__(self, engine: TracedEngine, snapshot: Snapshot, mask: Tensor | None) -> None:
         self._engine = engine
         # A multiplier and not a boolean: the product of two floats is one call without a conversion.
-        self._mask = None if mask is None else mask[engine.order].float()
+        self._mask = None if mask is None else mask.to(engine.device)[engine.order].float()
         self.restore(snapshot)
 
     def advance(self, batches: Sequence[Tensor], rule: Rule, step: int) -> Tensor:
@@ -103,13 +103,13 @@ class TracedReplica(Replica):
                 loss, gradient = self._gradient(batch)
                 losses.append(loss)
                 rule.optimiser.update_(self._weights, gradient, self._slots, rule.rate(step + index))
-        return torch.stack(losses)
+        return torch.stack(losses).cpu()
 
     def gradient(self, images: Tensor) -> tuple[float, Tensor]:
         """The mean loss over ``images`` and its gradient."""
         with torch.no_grad():
             loss, gradient = self._gradient(images)
-        return loss.item(), torch.empty_like(gradient).index_copy_(0, self._engine.order, gradient)
+        return loss.item(), torch.empty_like(gradient).index_copy_(0, self._engine.order, gradient).cpu()
 
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one."""
@@ -118,7 +118,7 @@ class TracedReplica(Replica):
             for part in images.split(FORWARD_SLICE):  # type: ignore[no-untyped-call]
                 pixels, labels = self._engine.examples(part)
                 margins.append(label_margins(self._engine.logits(self._views, pixels), labels))
-            return torch.cat(margins)
+            return torch.cat(margins).cpu()
 
     def finite(self) -> bool:
         """Whether every weight is finite."""
@@ -128,13 +128,13 @@ class TracedReplica(Replica):
         """A copy of the state."""
         order = self._engine.order
         back = (torch.empty_like(vector).index_copy_(0, order, vector) for vector in (self._weights, *self._slots))
-        return Snapshot(next(back), tuple(back), ())
+        return Snapshot(next(back).cpu(), tuple(slot.cpu() for slot in back), ())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Go back to ``snapshot``."""
-        order = self._engine.order
-        self._weights = snapshot.weights[order]
-        self._slots = tuple(slot[order] for slot in snapshot.slots)
+        order, device = self._engine.order, self._engine.device
+        self._weights = snapshot.weights.to(device)[order]
+        self._slots = tuple(slot.to(device)[order] for slot in snapshot.slots)
         if self._mask is not None:
             self._weights.mul_(self._mask)
         self._views = self._engine.views(self._weights)
@@ -143,7 +143,7 @@ class TracedReplica(Replica):
         if len(batch) <= SLICE:
             loss, gradient = self._engine.loss_gradient(self._views, *self._engine.examples(batch))
         else:
-            loss, gradient = torch.zeros(()), torch.zeros_like(self._weights)
+            loss, gradient = self._weights.new_zeros(()), torch.zeros_like(self._weights)
             for part in batch.split(SLICE):  # type: ignore[no-untyped-call]
                 part_loss, part_gradient = self._engine.loss_gradient(self._views, *self._engine.examples(part))
                 loss.add_(part_loss, alpha=len(part) / len(batch))

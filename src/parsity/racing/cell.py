@@ -28,6 +28,7 @@ class Cell:
     patience: float = 1.0
     seed: int = 0
     engine_name: str = "auto"
+    device: str = "cpu"
     test: str = CertifiedTest.name
     log: bool = False
     data_folder: Path | None = None
@@ -55,7 +56,7 @@ class Cell:
     def engine(self) -> Engine:
         """The engine that all trials of this cell share."""
         network = self.workload.make_network(derived_seed(self.seed, "weights", 1))
-        return make_engine(self.engine_name, network, self.data)
+        return make_engine(self.engine_name, network, self.data, device=self.device)
 
     @property
     def conditions(self) -> Conditions:
@@ -96,7 +97,7 @@ class Cell:
         facts = {
             "workload": [w.name, str(w.network), w.optimiser, w.schedule, w.criterion, w.eligible, w.space.to_spec()],
             "protocol": [w.goals, w.check_interval, w.step_limit, self.test, self.log],
-            "cell": [self.batch_size, self.sparsity, self.seed, self.engine.name],
+            "cell": [self.batch_size, self.sparsity, self.seed, self.engine.name, self.engine.device.type],
             "data": self.data.digest,
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -73,6 +73,7 @@ class Bench:
             patience=spec.patience,
             seed=spec.seed,
             engine_name=spec.engine,
+            device=spec.device,
             test=spec.test,
             dataset=dataset,
             scores=Scores(self._setting.folder / "scores"),
