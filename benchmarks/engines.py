@@ -3,8 +3,8 @@
 One thread. Beside Parsity's engines stands a plain PyTorch loop: `nn.Module`, `optim.SGD(foreach=True)`, masks
 multiplied in, images normalised beforehand. The engines take turns, round after round, and the best round of each
 counts, so that all of them meet the same machine; compare ratios, not rates. The last column is the share of the
-arithmetic limit: what a large convolution of oneDNN reaches here, divided by the operations of one training image of the
-dense network. A sparse engine that does less than the dense operations may pass it.
+arithmetic limit: what a large convolution of oneDNN reaches here, divided by the operations of one training image of
+the dense network. A sparse engine that does less than the dense operations may pass it.
 """
 
 from __future__ import annotations
