@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from parsity.study.costs import Costs
     from parsity.study.driver import Driver
     from parsity.study.estimates import estimated_hours
+    from parsity.study.exporting import export, import_batch_science, table_rows, trial_rows
     from parsity.study.overrides import apply_overrides
     from parsity.study.presets import PRESETS, Preset, heading, preset
     from parsity.study.reading import find_spec, read_spec
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from parsity.study.store import (
         AlreadyStoredError,
         CellState,
+        Comparison,
         Damage,
         Overview,
         SetAside,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         StoredTrial,
         TableRow,
         UnwritableError,
+        compare,
         gather_provenance,
         verify,
     )
@@ -39,6 +42,8 @@ _HOMES = {
     "apply_overrides": "overrides",
     "CellState": "store",
     "check_extension": "comparing",
+    "compare": "store",
+    "Comparison": "store",
     "Damage": "store",
     "Difference": "comparing",
     "cores": "study",
@@ -47,9 +52,11 @@ _HOMES = {
     "Driver": "driver",
     "Ended": "study",
     "estimated_hours": "estimates",
+    "export": "exporting",
     "find_spec": "reading",
     "gather_provenance": "store",
     "heading": "presets",
+    "import_batch_science": "exporting",
     "json_schema": "schema",
     "plan": "study",
     "Preset": "presets",
@@ -65,6 +72,8 @@ _HOMES = {
     "Study": "study",
     "StudySpec": "spec",
     "TableRow": "store",
+    "table_rows": "exporting",
+    "trial_rows": "exporting",
     "UnwritableError": "store",
     "verify": "store",
 }
@@ -74,6 +83,7 @@ __all__ = [
     "STORE",
     "AlreadyStoredError",
     "CellState",
+    "Comparison",
     "Costs",
     "Damage",
     "Difference",
@@ -90,17 +100,22 @@ __all__ = [
     "UnwritableError",
     "apply_overrides",
     "check_extension",
+    "compare",
     "cores",
     "differences",
     "estimated_hours",
+    "export",
     "find_spec",
     "gather_provenance",
     "heading",
+    "import_batch_science",
     "json_schema",
     "plan",
     "preset",
     "read_spec",
     "render",
+    "table_rows",
+    "trial_rows",
     "verify",
 ]
 

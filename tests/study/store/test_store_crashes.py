@@ -56,7 +56,7 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path, adder, rng, kills):
             assert all(cell.finished for cell in store.state())
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(3000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("runs", [25, pytest.param(3000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("die", [False, True], ids=["full disk", "killed at a write"])
 def test_at_the_write_that_goes_beyond_any_size(tmp_path, adder, rng, runs, die):
     """A limit on a file's size stops the very write that would exceed it: refused like a full disk, or by a kill."""
