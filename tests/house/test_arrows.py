@@ -22,10 +22,18 @@ ARROWS = {
     "training": {"data", "models", "metaparameters", "optimisation", "pruning", "results", "engines"},
     "racing": {"data", "engines", "pruning", "results", "training"},
     "study": {"data", "metaparameters", "optimisation", "results", "training", "racing"},
+    "analysis": {"metaparameters", "results"},
     "cli": {"data", "models", "pruning", "results", "training", "racing", "study"},
 }
 COMMON = {"errors", "extensions", "whole_file"}
-WITHOUT_TORCH = ["parsity", "parsity.cli", "parsity.results", "parsity.metaparameters", "parsity.errors"]
+WITHOUT_TORCH = [
+    "parsity",
+    "parsity.cli",
+    "parsity.results",
+    "parsity.metaparameters",
+    "parsity.analysis",
+    "parsity.errors",
+]
 
 
 def imported_parts(path: Path) -> set[str]:
