@@ -53,7 +53,7 @@ def rows(study: Study):
     ]
 
 
-@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("workers", [1, 2, 8])
 def test_local_workers_give_the_serial_digest(whole, tmp_path, workers):
     study = make(tmp_path / "ein Ordner für Studien")
     assert study.run(executor="local", workers=workers).exit_code == 0
@@ -254,3 +254,40 @@ def test_only_the_last_pieces_are_cut():
 def test_trial_numbers_in_short(trials):
     assert from_ranges(ranges(trials)) == trials
     assert len(ranges(trials)) < 30
+
+
+def test_who_stopped_for_a_bound_that_never_came_goes_on(tmp_path):
+    """One task claims a step nobody can beat and then dies for good; the others must not believe it in the end."""
+    from parsity.study.driver import Driver
+    from parsity.study.executors import SerialExecutor
+    from parsity.study.tasks import Failed, Reached, Setting
+
+    changes = {"batch_sizes": [64], "sparsities": [0.0], "trials": 3, "goals": [0.2], "patience": 1}
+    honest = make(tmp_path / "honest", **changes)
+    honest.run(executor="serial")
+    study = make(tmp_path / "study", **changes)
+
+    class Lying(SerialExecutor):
+        """Runs trials one at a time; trial 1 boasts, then fails, whenever it is tried."""
+
+        workers = 3
+
+        def wait(self, seconds):
+            task = self._task
+            if task is not None and 1 in task.trials:
+                self._task = None
+                self._listen(Reached(task=task.number, goal=0.2, step=4))
+                self._listen(Failed(task=task.number, reason="boasted"))
+            else:
+                super().wait(seconds)
+
+    with study.store(writable=True) as store:
+        spec = study.spec
+        executor = Lying(Setting(spec=spec.to_json(), folder=study.folder))
+        assert Driver(store, spec, executor._setting, executor, run=store.begin_run({})).drive() == "finished"
+        assert {aside.number for aside in store.set_asides()} == {1}
+        told = {trial.result.number: trial.result.outcomes[0.2] for trial in store.trials()}
+    true = {trial.result.number: trial.result.outcomes[0.2] for trial in honest.trials()}
+    assert set(told) == {2, 3}
+    best = min((o for o in told.values() if o.status == "complete"), key=lambda o: o.step)
+    assert best == min((true[n] for n in (2, 3) if true[n].status == "complete"), key=lambda o: o.step)

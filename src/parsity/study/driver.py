@@ -96,6 +96,14 @@ class Driver:
     def drive(self) -> How:
         """Run what is left. Returns when all is stored or set aside, or when it was told to `stop`."""
         self.executor.start(self._hear)
+        while self.waiting:
+            self._drive_once()
+            # Whoever stopped for the sake of a bound whose trial was set aside has to go on after all.
+            self.waiting = self._overlooked()
+        self._watch(self)
+        return "interrupted" if self.stopping else "finished"
+
+    def _drive_once(self) -> None:
         while self.running or (self.waiting and not self.stopping):
             if self.asked_to_stop and not self.stopping:
                 self.stop()
@@ -106,8 +114,19 @@ class Driver:
             if self._fatal is not None:
                 self.executor.close()
                 raise ParsityError(self._fatal)
-        self._watch(self)
-        return "interrupted" if self.stopping else "finished"
+
+    def _overlooked(self) -> list[Piece]:
+        """What is due though everything planned has been run, but for what was set aside."""
+        if self.stopping:
+            return []
+        aside = {(note.batch_size, note.sparsity, note.number) for note in self.store.set_asides()}
+        self._bounds.clear()
+        pieces = []
+        for piece in pieces_left(self.store, self._costs, self._folder):
+            trials = tuple(number for number in piece.trials if (*piece.cell, number) not in aside)
+            if trials:
+                pieces.append(Piece(piece.cell, trials, self._costs.seconds(piece.cell, len(trials))))
+        return pieces
 
     def stop(self) -> None:
         """Let every task leave its checkpoint, and end."""
