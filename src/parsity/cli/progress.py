@@ -99,7 +99,10 @@ class Progress:
             known = f"K* <= {best:,.0f}" if best is not None else ""
             tasks.add_row(f"  {running.task}", f"step {running.step:,}" if running.step else "preparing", known)
         bar = ProgressBar(total=max(len(self._spec.cells()), 1), completed=driver.done, width=40)
-        return Group(Text(""), tasks, bar, Text(self._totals(driver)))
+        # A bar ends no line of its own; a row does.
+        barred = Table.grid()
+        barred.add_row("  ", bar)
+        return Group(Text(""), tasks, barred, Text(f"  {self._totals(driver)}"))
 
 
 def duration(seconds: float) -> str:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from parsity.errors import UsageError
 from parsity.results import CellResult
@@ -163,12 +163,6 @@ class Study:
             finally:
                 store.end_run(run, how)
             return Ended(how, store.set_asides(), caught[0] if caught else None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is held open."""
 
 
 def plan(spec: StudySpec, study: Study | None = None) -> list[Piece]:
