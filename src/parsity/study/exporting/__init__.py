@@ -10,7 +10,7 @@ from parsity.study.exporting.columns import (
     table_rows,
     trial_rows,
 )
-from parsity.study.exporting.export import FORMATS, export
+from parsity.study.exporting.formats import FORMATS, export
 from parsity.study.exporting.importing import import_batch_science
 
 __all__ = [
