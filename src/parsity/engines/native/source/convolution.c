@@ -6,7 +6,7 @@
 #include "winners.h"
 
 /* What a tile sees of some input channels should stay in the first cache. */
-#define CACHE_BYTES 32768
+#define CACHE_BYTES 98304
 
 
 /* Columns of one phase: every stride-th position of a row, with what the kernel overlaps at the end. */
@@ -121,7 +121,7 @@ void convolution_forward(const struct pass *pass, int index) {
     const bool sparse = passes_of(pass, index).forward;
     struct tap taps[MAXIMUM_TAPS];
     struct gather job = convolution_tables(pass, layer, taps);
-    job.weights = sparse ? pass->weights + plan->weights : dense_weights(pass, index);
+    job.weights = weights_of(pass, index, sparse);
     job.bias = plan->bias < 0 ? NULL : pass->weights + plan->bias;
     job.rectified = layer->rectified && !layer->pooled;
     if (!layer->pooled) {

@@ -5,44 +5,54 @@
 #include "winners.h"
 
 /* Rows of an output's gradient and what they see of some input channels should share the first cache. */
-#define CACHE_BYTES 24576
+#define CACHE_BYTES 65536
 #define ROWS_BYTES 12288
 
 static bool uses_winners(const struct pass *pass, int index) {
     return pass->network->winners[index].weights && !passes_of(pass, index).weight;
 }
 
+/* Weights of one form are copied to the other if some pass asks for it; so is the gradient, at the end. */
 void convolution_begin(const struct pass *pass, int index, bool backward) {
     const struct network *network = pass->network;
     const struct layer *layer = &network->layers[index];
     const struct layer_plan *plan = &pass->plan->layers[index];
-    const struct survivors *survivors = &plan->survivors;
+    const int32_t *entry = plan->survivors.entry;
     const struct passes sparse = passes_of(pass, index);
-    if (plan->sparse) {
-        const bool all = sparse.forward && sparse.weight && (sparse.input || !network->values[layer->input].wanted);
+    if (plan->listed) {
+        const bool wanted = network->values[layer->input].wanted;
+        const bool any = sparse.forward || (backward && (sparse.weight || (sparse.input && wanted)));
+        const bool all = sparse.forward && (!backward || (sparse.weight && (sparse.input || !wanted)));
         const size_t size = (size_t)network->values[layer->output].activation.channels *
                             network->values[layer->input].activation.channels * layer->kernel_height *
                             layer->kernel_width;
-        float *dense = network->dense_weights + layer->weights;
-        if (!sparse.forward || (backward && !all)) {
-            memset(dense, 0, size * sizeof(float));
-            for (int64_t i = 0; i < plan->count; i++) dense[survivors->entry[i]] = pass->weights[plan->weights + i];
+        const float *own = pass->weights + plan->weights;
+        float *copy = network->copied_weights + layer->weights;
+        if (plan->packed && !all) {
+            memset(copy, 0, size * sizeof(float));
+            for (int64_t i = 0; i < plan->count; i++) copy[entry[i]] = own[i];
+        } else if (!plan->packed && any) {
+            for (int64_t i = 0; i < plan->count; i++) copy[i] = own[entry[i]];
         }
-        if (backward && !sparse.weight) memset(network->dense_gradient + layer->weights, 0, size * sizeof(float));
-        if (backward && sparse.input)
+        if (backward && sparse.weight != plan->packed)
+            memset(network->copied_gradient + layer->weights, 0, size * sizeof(float));
+        if (backward && sparse.input) {
+            const float *survivors = weights_of(pass, index, true);
             for (int64_t i = 0; i < plan->count; i++)
-                network->transposed[layer->weights + i] = pass->weights[plan->weights + plan->transposed.source[i]];
+                network->transposed[layer->weights + i] = survivors[plan->transposed.source[i]];
+        }
     }
     if (backward && uses_winners(pass, index)) winners_begin(pass, index);
 }
 
 void convolution_end(const struct pass *pass, int index) {
     const struct layer_plan *plan = &pass->plan->layers[index];
+    const int32_t *entry = plan->survivors.entry;
     if (uses_winners(pass, index)) winners_end(pass, index);
-    if (!plan->sparse || passes_of(pass, index).weight) return;
-    const float *dense = dense_gradient(pass, index);
-    for (int64_t i = 0; i < plan->count; i++)
-        pass->gradient[plan->weights + i] += dense[plan->survivors.entry[i]];
+    if (!plan->listed || passes_of(pass, index).weight == plan->packed) return;
+    float *own = pass->gradient + plan->weights;
+    const float *copy = pass->network->copied_gradient + pass->network->layers[index].weights;
+    for (int64_t i = 0; i < plan->count; i++) own[plan->packed ? i : entry[i]] += copy[plan->packed ? entry[i] : i];
 }
 
 static void bias_gradient(const struct plane *gradient, int images, float *sums) {
@@ -86,7 +96,7 @@ static void weight_gradient(const struct pass *pass, int index, const struct gat
     part.in += first * job->in_row;
     part.rows = end - first;
     if (!passes_of(pass, index).weight) {
-        gather_weight_gradient(&part, outputs, dense_gradient(pass, index) + output * job->weight_out);
+        gather_weight_gradient(&part, outputs, gradient_of(pass, index, false) + output * job->weight_out);
         return;
     }
     const struct survivors *survivors = &plan->survivors;
@@ -104,7 +114,7 @@ static void weight_gradient(const struct pass *pass, int index, const struct gat
                 visit_weight_gradient(part.out + o * job->out_channel + from * job->out_row, job->out_row,
                                       part.in + from * job->in_row, job->in_row, to - from, job->row_floats,
                                       pass->images, survivors->position + start[c], start[beyond] - start[c],
-                                      pass->gradient + plan->weights + start[c]);
+                                      gradient_of(pass, index, true) + start[c]);
             }
     }
 }
@@ -150,7 +160,7 @@ static void dense_phase(const struct pass *pass, int index, const struct plane *
                                .out_row = phase->out_row,
                                .rows = phase->rows,
                                .row_floats = phase->columns * images,
-                               .weights = dense_weights(pass, index),
+                               .weights = weights_of(pass, index, false),
                                .weight_in = (ptrdiff_t)kernel * inputs,
                                .weight_out = kernel,
                                .taps = taps,

@@ -15,16 +15,17 @@ struct pass {
     float *gradient;
 };
 
-/* All the weights of a layer, or their gradient, for kernels that are not sparse. */
-INLINE const float *dense_weights(const struct pass *pass, int layer) {
+/* A layer's weights and gradient, whole or survivors only: one is a part of the replica's vectors, the other a copy
+ * that is kept for the time of a batch. */
+INLINE const float *weights_of(const struct pass *pass, int layer, bool survivors) {
     const struct layer_plan *plan = &pass->plan->layers[layer];
-    return plan->sparse ? pass->network->dense_weights + pass->network->layers[layer].weights
-                        : pass->weights + plan->weights;
+    return plan->packed == survivors ? pass->weights + plan->weights
+                                     : pass->network->copied_weights + pass->network->layers[layer].weights;
 }
-INLINE float *dense_gradient(const struct pass *pass, int layer) {
+INLINE float *gradient_of(const struct pass *pass, int layer, bool survivors) {
     const struct layer_plan *plan = &pass->plan->layers[layer];
-    return plan->sparse ? pass->network->dense_gradient + pass->network->layers[layer].weights
-                        : pass->gradient + plan->weights;
+    return plan->packed == survivors ? pass->gradient + plan->weights
+                                     : pass->network->copied_gradient + pass->network->layers[layer].weights;
 }
 
 INLINE struct passes passes_of(const struct pass *pass, int layer) {

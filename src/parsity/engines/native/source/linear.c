@@ -107,7 +107,7 @@ void linear_forward(const struct pass *pass, int index) {
         for (int n = 0; n < images; n += BLOCK) {
             int os = outputs - o < BLOCK ? outputs - o : BLOCK, ns = images - n < BLOCK ? images - n : BLOCK;
             float sums[BLOCK * BLOCK];
-            dots_of(dense_weights(pass, index) + (ptrdiff_t)o * features, rows + n * pitch, features, pitch, sums,
+            dots_of(weights_of(pass, index, false) + (ptrdiff_t)o * features, rows + n * pitch, features, pitch, sums,
                     os, ns);
             for (int i = 0; i < os; i++)
                 for (int j = 0; j < ns; j++) {
@@ -132,8 +132,8 @@ void linear_backward(const struct pass *pass, int index) {
     const float *gradient = at(&out->gradient, images, 0, 0, 0);
     const ptrdiff_t channel = channel_pitch(&out->gradient, images);
     const int64_t bias = pass->plan->layers[index].bias;
-    const float *weights = dense_weights(pass, index);
-    float *sums = dense_gradient(pass, index);
+    const float *weights = weights_of(pass, index, false);
+    float *sums = gradient_of(pass, index, false);
     for (int o = 0; o < outputs; o++)
         for (int f = 0; f < features; f += LANES) {
             int lanes = features - f < LANES ? features - f : LANES;

@@ -62,8 +62,8 @@ struct network {
     int images;      /* images the borders were last cleared for */
     float *scratch;  /* for one layer at a time */
     float *packed;   /* a second such */
-    float *dense_weights, *dense_gradient; /* of sparse layers, for passes that are not */
-    float *transposed;                     /* the weights of one sparse layer in the order of its transposed list */
+    float *copied_weights, *copied_gradient; /* of layers some passes of which are sparse and others not */
+    float *transposed;                       /* weights of sparse layers in the order of their transposed lists */
     void *memory; /* all of the above live in it */
     size_t memory_bytes;
 };

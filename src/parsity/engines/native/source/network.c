@@ -105,8 +105,8 @@ static void lay_out(struct network *network, struct arena *arena) {
         if (winners_suit(network, i) && winners_lists(network, i) > lists) lists = winners_lists(network, i);
     network->scratch = take_floats(arena, scratch * slice);
     network->packed = take_floats(arena, scratch * slice);
-    network->dense_weights = take_floats(arena, (size_t)network->parameter_count);
-    network->dense_gradient = take_floats(arena, (size_t)network->parameter_count);
+    network->copied_weights = take_floats(arena, (size_t)network->parameter_count);
+    network->copied_gradient = take_floats(arena, (size_t)network->parameter_count);
     network->transposed = take_floats(arena, (size_t)network->parameter_count);
     struct winner *winners = take(arena, lists * (2 * slice + 1) * sizeof *winners);
     for (int i = 0; i < network->layer_count; i++) {

@@ -15,8 +15,11 @@
 /* Narrow slices tear vectors across lines of the cache, which costs a visit twice and a dense tile little. */
 #define NARROW 0.4
 
+/* Below this, survivors alone are kept and updated; above it, copies for narrow slices would cost more than that. */
+#define PACKED 0.2
+
 /* A tile of rows of every input's gradient, and what it sees of a block of outputs, mostly stay in the first cache; measured. */
-#define CACHE_BYTES 65536
+#define CACHE_BYTES 98304
 #define TILE_BYTES 12288
 
 static int ceiling(int a, int b) { return (a + b - 1) / b; }
@@ -121,15 +124,16 @@ static void decide(const struct network *network, int index, const uint8_t *mask
     for (int64_t i = 0; i < size; i++) alive += mask[layer->weights + i] != 0;
     const double density = (double)alive / (double)size;
     plan->density = density;
-    plan->sparse = density < SPARSE_FORWARD;
-    plan->count = plan->sparse ? alive : size;
+    plan->listed = density < SPARSE_FORWARD;
+    plan->packed = density < PACKED;
+    plan->count = alive;
 }
 
 struct passes plan_passes(const struct network *network, const struct plan *plan, int index, int images) {
     const struct layer_plan *layer = &plan->layers[index];
     const bool winners = network->winners[index].weights;
     const double narrow = images < network->slice && images < LANES ? NARROW : 1;
-    if (!layer->sparse) return (struct passes){false, false, false};
+    if (!layer->listed) return (struct passes){false, false, false};
     return (struct passes){
         .forward = layer->density < SPARSE_FORWARD * narrow,
         .input = network->values[network->layers[index].input].wanted &&
@@ -154,11 +158,11 @@ struct plan *plan_new(const struct network *network, const uint8_t *mask) {
         if (layer->kind != CONVOLUTION) continue;
         struct layer_plan *own = &plan->layers[i];
         decide(network, i, mask, own);
-        if (!own->sparse) continue;
+        if (!own->listed) continue;
         const int64_t size = (int64_t)network->values[layer->output].activation.channels *
                              network->values[layer->input].activation.channels * layer->kernel_height *
                              layer->kernel_width;
-        for (int64_t j = 0; j < size; j++) place[layer->weights + j] = mask[layer->weights + j] != 0;
+        for (int64_t j = 0; own->packed && j < size; j++) place[layer->weights + j] = mask[layer->weights + j] != 0;
         fine = list_survivors(network, i, mask + layer->weights, own);
         if (fine && network->values[layer->input].wanted) fine = list_transposed(network, i, own);
     }

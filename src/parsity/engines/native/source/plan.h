@@ -1,6 +1,6 @@
 /* What one replica's mask makes of a network: which layers visit their surviving weights only, and the lists they
- * visit them by. The parameter vector of a replica holds, layer after layer in the network's own order, all weights of
- * a dense layer and the survivors of a sparse one; biases are always there. */
+ * visit them by. The parameter vector of a replica holds, in the network's own order, all weights of most layers, but
+ * of the sparsest the survivors only; biases are always there. */
 #ifndef PARSITY_PLAN_H
 #define PARSITY_PLAN_H
 
@@ -27,9 +27,10 @@ int transposed_rows(int row_floats, int inputs);
 
 struct layer_plan {
     int64_t weights, bias; /* where they begin in the replica's parameter vector; -1: no bias */
-    int64_t count;         /* survivors, or all weights of a dense layer */
-    bool sparse;           /* the vector holds survivors only */
+    int64_t count;         /* survivors */
     double density;
+    bool listed; /* there are lists, so that passes may be sparse */
+    bool packed; /* the vector holds survivors only */
     struct survivors survivors;
     struct transposed transposed;
 };

@@ -166,6 +166,22 @@ void max_pool_backward(const struct pass *pass, int index) {
             }
 }
 
+/* One row of a pooling whose windows lie within the image: the sum of a window stays in a register. */
+static void average_row(const struct layer *layer, const float *from, ptrdiff_t row, float *to, int width, int images,
+                        float factor) {
+    for (int n = 0; n < images; n += LANES) {
+        const int lanes = images - n < LANES ? images - n : LANES;
+        for (int x = 0; x < width; x++) {
+            const float *window = from + (ptrdiff_t)x * layer->stride_width * images + n;
+            vec sum = {0};
+            for (int i = 0; i < layer->kernel_height; i++)
+                for (int j = 0; j < layer->kernel_width; j++)
+                    sum += load_lanes(window + i * row + (ptrdiff_t)j * images, lanes);
+            store_lanes(to + (ptrdiff_t)x * images + n, sum * factor, lanes);
+        }
+    }
+}
+
 void average_pool_forward(const struct pass *pass, int index) {
     const struct layer *layer = &pass->network->layers[index];
     const struct plane *in = &pass->network->values[layer->input].activation;
@@ -175,6 +191,11 @@ void average_pool_forward(const struct pass *pass, int index) {
     for (int c = 0; c < out->channels; c++)
         for (int y = 0; y < out->height; y++) {
             float *to = at(out, images, c, y, 0);
+            if (!layer->top && !layer->left) {
+                average_row(layer, at(in, images, c, y * layer->stride_height, 0), row_pitch(in, images), to,
+                            out->width, images, factor);
+                continue;
+            }
             memset(to, 0, (size_t)out->width * images * sizeof(float));
             for (int i = 0; i < layer->kernel_height; i++)
                 for (int j = 0; j < layer->kernel_width; j++) {
@@ -194,7 +215,12 @@ void average_pool_backward(const struct pass *pass, int index) {
     const struct plane *out = &pass->network->values[layer->output].gradient;
     const int images = pass->images;
     const float factor = 1 / (float)(layer->kernel_height * layer->kernel_width);
-    begin_gradient(in, images, pass->network->adds[index]);
+    /* Windows that tile the image write every number once. */
+    const bool tiles = layer->stride_height == layer->kernel_height && layer->stride_width == layer->kernel_width &&
+                       in->height == out->height * layer->kernel_height &&
+                       in->width == out->width * layer->kernel_width && !layer->top && !layer->left;
+    const bool adds = pass->network->adds[index] || !tiles;
+    if (!tiles) begin_gradient(in, images, pass->network->adds[index]);
     for (int c = 0; c < out->channels; c++)
         for (int y = 0; y < out->height; y++)
             for (int i = 0; i < layer->kernel_height; i++)
@@ -204,6 +230,6 @@ void average_pool_backward(const struct pass *pass, int index) {
                     if (to_y < 0 || to_y >= in->height) continue;
                     strided(at(in, images, c, to_y, x.first * layer->stride_width + offset),
                             (ptrdiff_t)layer->stride_width * images, at(out, images, c, y, x.first), images,
-                            x.end - x.first, images, true, factor);
+                            x.end - x.first, images, adds, factor);
                 }
 }

@@ -54,7 +54,7 @@ void winners_begin(const struct pass *pass, int index) {
                 const int lanes = taps - t < LANES ? taps - t : LANES;
                 vec square[LANES];
                 for (int i = 0; i < LANES; i++) {
-                    const float *from = dense_weights(pass, index) + ((ptrdiff_t)o * channels + block + i) * taps;
+                    const float *from = weights_of(pass, index, false) + ((ptrdiff_t)o * channels + block + i) * taps;
                     square[i] = block + i < channels ? load_lanes(from + t, lanes) : (vec){0};
                 }
                 transpose(square);
@@ -76,7 +76,7 @@ void winners_end(const struct pass *pass, int index) {
                 for (int i = 0; i < LANES; i++) square[i] = i < lanes ? load(from + (t + i) * LANES) : (vec){0};
                 transpose(square);
                 for (int i = 0; i < LANES && block + i < channels; i++) {
-                    float *to = dense_gradient(pass, index) + ((ptrdiff_t)o * channels + block + i) * taps + t;
+                    float *to = gradient_of(pass, index, false) + ((ptrdiff_t)o * channels + block + i) * taps + t;
                     store_lanes(to, load_lanes(to, lanes) + square[i], lanes);
                 }
             }
