@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -25,6 +26,12 @@ def outcome(steps: float, interval: int, limit: int) -> Outcome:
     return Complete(step, step - interval)
 
 
+@cache
+def points(first: int, count: int) -> list[dict[str, float]]:
+    """The metaparameters of these trials."""
+    return SPACE.trials(first, count)
+
+
 def cell(
     steps: Sequence[float],
     *,
@@ -38,7 +45,7 @@ def cell(
 ) -> CellResult:
     """A cell whose trials need these steps."""
     if metaparameters is None:
-        metaparameters = SPACE.trials(first, len(steps))
+        metaparameters = points(first, len(steps))
     trials = [
         TrialResult(
             number=first + place,

@@ -76,8 +76,8 @@ def known_steps(cell: CurveCell) -> Floats:
         if isinstance(end, Incomplete):
             bounds.append(float(end.step))
         elif isinstance(end, Outpaced):
-            # It went on to patience x K* and no further; less is known where it was stopped at once.
-            bounds.append(max(float(end.step), cell.patience * best.step if best else 0.0))
+            # How far it happened to go depends on how the race was run; that it needs more than this does not.
+            bounds.append(cell.patience * best.step if best else 0.0)
         elif end.status == "infeasible":
             bounds.append(math.inf)
     return np.array([point.step for point in cell.complete] + sorted(bounds), dtype=float)

@@ -43,45 +43,26 @@ class Fits:
         return found
 
 
-def fit(batch_sizes: Floats, log_steps: Floats, sharpness: float | Floats = 1.0) -> Fits:
-    """Fit each row of ``log_steps``; ``sharpness`` is one for all, or one per row."""
+def fit(batch_sizes: Floats, log_steps: Floats, sharpness: float = 1.0) -> Fits:
+    """Fit each row of ``log_steps`` for a given sharpness."""
     rows = np.atleast_2d(log_steps)
     log_b = np.log(batch_sizes)
-    s = np.broadcast_to(np.asarray(sharpness, dtype=float), (len(rows),))
-    grid = np.arange(log_b.min() - BEYOND, log_b.max() + BEYOND, 0.1)
     y = rows - rows.mean(axis=1, keepdims=True)
-    best = np.zeros(len(rows), dtype=int)
-    for value in np.unique(s):
-        chosen = s == value
-        shape = _shape(grid[:, None] - log_b, value)
-        shape = shape - shape.mean(axis=1, keepdims=True)
-        best[chosen] = ((shape**2).sum(axis=1) - 2 * y[chosen] @ shape.T).argmin(axis=1)
-    t = grid[best].copy()
-    squares = _squares(y, t, log_b, s)
-    inside = (best > 0) & (best < len(grid) - 1)
-    for _ in range(6):
-        x = t[:, None] - log_b
-        shape = _shape(x, s[:, None])
-        steep = 1 / (1 + np.exp(-s[:, None] * x))
-        steep = steep - steep.mean(axis=1, keepdims=True)
-        residual = y - (shape - shape.mean(axis=1, keepdims=True))
-        step = (steep * residual).sum(axis=1) / np.maximum((steep**2).sum(axis=1), 1e-300)
-        moved = np.where(inside, t + np.clip(step, -0.1, 0.1), t)
-        found = _squares(y, moved, log_b, s)
-        better = found < squares
-        t, squares = np.where(better, moved, t), np.where(better, found, squares)
-    log_c2 = (rows - _shape(t[:, None] - log_b, s[:, None])).mean(axis=1)
-    log_c1 = log_c2 + t
-    t = np.where(best == 0, -np.inf, np.where(best == len(grid) - 1, np.inf, t))
-    log_c1 = np.where(best == 0, -np.inf, log_c1)
-    log_c2 = np.where(best == len(grid) - 1, -np.inf, log_c2)
-    return Fits(log_c1, log_c2, t, s.copy(), squares)
+    s = np.full(len(rows), sharpness)
+    t = _polished(y, _searched(y, log_b, sharpness), log_b, s, rounds=6)
+    return _fits(rows, t, log_b, s)
 
 
 def fit_knee(batch_sizes: Floats, log_steps: Floats) -> Fits:
     """The same with the sharpness fitted too, between 1/4 and 16."""
     rows = np.atleast_2d(log_steps)
-    squares = np.stack([fit(batch_sizes, rows, value).squares for value in SHARPNESS])
+    log_b = np.log(batch_sizes)
+    y = rows - rows.mean(axis=1, keepdims=True)
+    found = []
+    for one in SHARPNESS:
+        s = np.full(len(rows), one)
+        found.append(_polished(y, _searched(y, log_b, one), log_b, s, rounds=2))
+    squares = np.stack([_squares(y, t, log_b, np.full(len(y), s)) for t, s in zip(found, SHARPNESS, strict=True)])
     best = squares.argmin(axis=0)
     inner = np.clip(best, 1, len(SHARPNESS) - 2)
     each = np.arange(len(rows))
@@ -89,7 +70,9 @@ def fit_knee(batch_sizes: Floats, log_steps: Floats) -> Fits:
     bend = before - 2 * here + after
     shift = np.where((best == inner) & (bend > 0), 0.5 * (before - after) / np.maximum(bend, 1e-300), best - inner)
     width = np.log(SHARPNESS[1] / SHARPNESS[0])
-    return fit(batch_sizes, rows, np.exp(np.log(SHARPNESS[inner]) + width * np.clip(shift, -1, 1)))
+    s = np.exp(np.log(SHARPNESS[inner]) + width * np.clip(shift, -1, 1))
+    t = _polished(y, np.stack(found)[best, each], log_b, s, rounds=6)
+    return _fits(rows, t, log_b, s)
 
 
 def influence(batch_sizes: Floats, log_steps: Floats) -> tuple[Floats, Floats, Floats]:
@@ -105,6 +88,49 @@ def influence(batch_sizes: Floats, log_steps: Floats) -> tuple[Floats, Floats, F
 def finite(log: float) -> float | None:
     """exp(log), zero too; None where it is infinite."""
     return float(np.exp(log)) if log < np.inf else None
+
+
+def _ends(log_b: Floats) -> tuple[float, float]:
+    return float(log_b.min()) - BEYOND, float(log_b.max()) + BEYOND
+
+
+def _searched(y: Floats, log_b: Floats, sharpness: float) -> Floats:
+    """The best t of a grid for each row."""
+    grid = np.linspace(*_ends(log_b), 300)
+    shape = _shape(grid[:, None] - log_b, sharpness)
+    shape = shape - shape.mean(axis=1, keepdims=True)
+    found: Floats = grid[((shape**2).sum(axis=1) - 2 * y @ shape.T).argmin(axis=1)]
+    return found
+
+
+def _polished(y: Floats, t: Floats, log_b: Floats, s: Floats, *, rounds: int) -> Floats:
+    """Gauss-Newton from t, kept where it lowers the squares; what lies at the ends of the grid stays there."""
+    low, high = _ends(log_b)
+    inside = (t > low) & (t < high)
+    squares = _squares(y, t, log_b, s)
+    for _ in range(rounds):
+        x = s[:, None] * (t[:, None] - log_b)
+        shape = np.logaddexp(0, x) / s[:, None]
+        steep = 1 / (1 + np.exp(np.clip(-x, -700, 700)))
+        steep -= steep.mean(axis=1, keepdims=True)
+        residual = y - shape + shape.mean(axis=1, keepdims=True)
+        step = (steep * residual).sum(axis=1) / np.maximum((steep**2).sum(axis=1), 1e-300)
+        moved = np.where(inside, t + np.clip(step, -0.1, 0.1), t)
+        found = _squares(y, moved, log_b, s)
+        better = found < squares
+        t, squares = np.where(better, moved, t), np.where(better, found, squares)
+    return t
+
+
+def _fits(rows: Floats, t: Floats, log_b: Floats, s: Floats) -> Fits:
+    low, high = _ends(log_b)
+    rest = rows - _shape(t[:, None] - log_b, s[:, None])
+    log_c2 = rest.mean(axis=1)
+    squares = ((rest - log_c2[:, None]) ** 2).sum(axis=1)
+    log_c1 = np.where(t <= low, -np.inf, log_c2 + t)
+    log_c2 = np.where(t >= high, -np.inf, log_c2)
+    t = np.where(t <= low, -np.inf, np.where(t >= high, np.inf, t))
+    return Fits(log_c1, log_c2, t, s, squares)
 
 
 def _shape(x: Floats, s: float | Floats) -> Floats:
