@@ -23,7 +23,19 @@ ARROWS = {
     "racing": {"data", "engines", "pruning", "results", "training"},
     "study": {"data", "metaparameters", "optimisation", "results", "training", "racing"},
     "analysis": {"metaparameters", "results"},
-    "cli": {"data", "models", "pruning", "results", "training", "racing", "study"},
+    "report": {"analysis", "metaparameters", "results"},
+    "cli": {
+        "analysis",
+        "data",
+        "metaparameters",
+        "models",
+        "pruning",
+        "report",
+        "results",
+        "training",
+        "racing",
+        "study",
+    },
 }
 COMMON = {"errors", "extensions", "whole_file"}
 WITHOUT_TORCH = [
@@ -32,6 +44,7 @@ WITHOUT_TORCH = [
     "parsity.results",
     "parsity.metaparameters",
     "parsity.analysis",
+    "parsity.report.figures",
     "parsity.errors",
 ]
 

@@ -1,0 +1,61 @@
+"""Studies on disk as the analysis takes them, for the verbs that draw, judge and report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parsity.cli.studies import open_study
+
+if TYPE_CHECKING:
+    from parsity.analysis import MeasuredStudy
+
+
+def measured_study(folder: Path) -> MeasuredStudy:
+    """The study in ``folder``, of one moment."""
+    from parsity.analysis import MeasuredStudy
+    from parsity.metaparameters import Space
+    from parsity.study import StudySpec
+
+    with open_study(folder).store() as store, store.at_one_moment():
+        document, cells = store.spec, store.cells()
+    cells = tuple(cell for cell in cells if cell.trials)
+    grid = len(document["batch_sizes"]) * len(document["sparsities"])
+    if "imported" in document:
+        # Nothing of it is due: what others left out, nobody will run.
+        names, space = document["imported"], Space.from_spec(document["space"])
+        return MeasuredStudy(
+            name=document["name"],
+            cells=cells,
+            space=space if space.scales else None,
+            data=names["dataset"],
+            network=names["model"],
+            optimiser=names["optimizer"],
+            planned_trials=min((len(cell.trials) for cell in cells), default=None),
+            planned_cells=len(cells),
+        )
+    spec = StudySpec.from_document(document, str(folder))
+    return MeasuredStudy(
+        name=spec.name,
+        cells=cells,
+        space=spec.search_space,
+        **spec.ingredients.model_dump(),
+        planned_trials=spec.trials,
+        planned_cells=grid,
+    )
+
+
+def measured_studies(folders: Sequence[Path]) -> list[MeasuredStudy]:
+    """Several of them; those of one name are told apart by their folders, or else by their place."""
+    found = [measured_study(folder) for folder in folders]
+    found = _told_apart(found, [folder.absolute().name for folder in folders])
+    return _told_apart(found, [f"{study.name}-{place}" for place, study in enumerate(found, start=1)])
+
+
+def _told_apart(studies: Sequence[MeasuredStudy], names: Sequence[str]) -> list[MeasuredStudy]:
+    count = Counter(study.name for study in studies)
+    pairs = zip(studies, names, strict=True)
+    return [replace(study, name=name) if count[study.name] > 1 else study for study, name in pairs]
