@@ -21,7 +21,7 @@ ARROWS = {
     "engines": {"data", "optimisation"},
     "training": {"data", "models", "metaparameters", "optimisation", "pruning", "results", "engines"},
     "racing": {"data", "engines", "pruning", "results", "training"},
-    "study": {"data", "metaparameters", "optimisation", "results", "training", "racing"},
+    "study": {"data", "engines", "metaparameters", "optimisation", "results", "training", "racing"},
     "analysis": {"metaparameters", "results"},
     "report": {"analysis", "metaparameters", "results"},
     "cli": {

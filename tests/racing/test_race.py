@@ -2,6 +2,7 @@
 
 import math
 import random
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from torch import nn
 
 from parsity import Dataset, Workload, race
+from parsity.engines import arithmetic
 from parsity.errors import UsageError
 from parsity.metaparameters import Space
 from parsity.racing import Cell, LocalBounds, Scores, Shard
@@ -221,3 +223,16 @@ def test_scores_are_computed_once(work, tmp_path, monkeypatch):
 def test_an_impossible_cell_is_refused(work, batch_size, sparsity, patience, words):
     with pytest.raises(UsageError, match=words):
         race(work, batch_size, sparsity, trials=1, patience=patience)
+
+
+def test_the_callers_arithmetic_is_left_as_it_was(work):
+    threads = torch.get_num_threads()
+    race(work, 8, trials=1)
+    assert sys.float_info.min / 2 > 0
+    with arithmetic(threads=threads + 1):
+        assert sys.float_info.min / 2 == 0
+        race(work, 8, trials=1)
+        assert sys.float_info.min / 2 == 0
+        assert torch.get_num_threads() == threads + 1
+    assert torch.get_num_threads() == threads
+    assert sys.float_info.min / 2 > 0

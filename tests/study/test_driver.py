@@ -191,7 +191,7 @@ def test_a_stopped_worker_is_replaced(whole, tmp_path):
     stopped = []
 
     def watch(driver: Driver) -> None:
-        if not stopped and any(running.images for running in driver.running.values()):
+        if not stopped and driver.running:
             worker = children(os.getpid())[0]
             os.kill(worker, signal.SIGSTOP)
             stopped.append(worker)

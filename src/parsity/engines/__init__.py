@@ -1,5 +1,6 @@
 """Engines: what computes losses, gradients and steps. One small contract, several ways to be fast."""
 
+from parsity.engines.arithmetic import arithmetic
 from parsity.engines.choice import ENGINES, available_engines, make_engine
 from parsity.engines.contract import Engine, Replica, Snapshot, UnsupportedNetworkError
 from parsity.engines.native import NativeEngine
@@ -15,6 +16,7 @@ __all__ = [
     "Snapshot",
     "TracedEngine",
     "UnsupportedNetworkError",
+    "arithmetic",
     "available_engines",
     "make_engine",
 ]

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import torch
-
+from parsity.engines import arithmetic
 from parsity.racing.cell import Cell
 from parsity.racing.checkpoint import remove_checkpoint
 from parsity.racing.scores import Scores
@@ -38,10 +37,8 @@ def race(
 
     ``patience`` lets the others go on to that multiple of K*; infinite is the paper's protocol to the letter. With a
     ``checkpoint`` path, a race that is interrupted goes on from there when it is called again. torch's number of
-    threads, and its treatment of denormals as zero, are those of the calling process.
+    threads is that of the calling process.
     """
-    # Momentum tails decay through the denormals, where each multiplication costs a hundred ordinary ones.
-    torch.set_flush_denormal(True)
     cell = Cell(
         workload=built_in(workload) if isinstance(workload, str) else workload,
         batch_size=batch_size,
@@ -56,7 +53,8 @@ def race(
         scores=Scores(scores_folder),
     )
     started = time.perf_counter()
-    results = Shard(cell=cell, numbers=range(1, trials + 1), checkpoint=checkpoint, pause=pause).run()
+    with arithmetic():
+        results = Shard(cell=cell, numbers=range(1, trials + 1), checkpoint=checkpoint, pause=pause).run()
     if checkpoint is not None:
         remove_checkpoint(checkpoint)
     return cell.result(results, seconds=time.perf_counter() - started)

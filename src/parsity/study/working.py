@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import torch
-
 from parsity.data import Dataset
+from parsity.engines import arithmetic
 from parsity.racing import Cell, LocalBounds, Runner, Scores, Shard
 from parsity.study.planning import checkpoint_path
 from parsity.study.spec import StudySpec
@@ -28,9 +27,6 @@ class Bench:
         self._workload = self._spec.make_workload()
         self._dataset: Dataset | None = None
         self._news: _News | None = None
-        torch.set_num_threads(self._spec.threads)
-        # Momentum tails decay through the denormals, where each multiplication costs a hundred ordinary ones.
-        torch.set_flush_denormal(True)
 
     def hear(self, goal: float, step: int) -> None:
         """Somebody else who runs the present task's cell has reached ``goal``."""
@@ -55,7 +51,8 @@ class Bench:
             pause=self._poll,
             watch=self._news.tell,
         )
-        results = shard.run()
+        with arithmetic(threads=self._spec.threads):
+            results = shard.run()
         return Finished(
             task=task.number,
             results=results,

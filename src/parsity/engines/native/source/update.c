@@ -7,11 +7,7 @@ INLINE void step(const struct rule *rule, vec rate, float *weights, const float 
                  const uint8_t *kept, int lanes, int optimiser) {
     vec weight = load_lanes(weights, lanes), g = load_lanes(gradient, lanes);
     g += rule->weight_decay * weight;
-    if (kept) {
-        uint8_t few[LANES] = {0};
-        if (lanes < LANES) memcpy(few, kept, (size_t)lanes);
-        g = keep(load_bytes(lanes < LANES ? few : kept) != 0, g);
-    }
+    if (kept) g = keep(load_bytes(kept) != 0, g);
     if (optimiser != SGD) {
         vec v = rule->momentum * load_lanes(velocity, lanes) + g;
         store_lanes(velocity, v, lanes);
@@ -22,9 +18,15 @@ INLINE void step(const struct rule *rule, vec rate, float *weights, const float 
 
 INLINE void steps(const struct rule *rule, float rate, int64_t count, float *weights, const float *gradient,
                   float *velocity, const uint8_t *kept, int optimiser) {
-    for (int64_t i = 0; i < count; i += LANES)
+    const int64_t whole = count / LANES * LANES;
+    for (int64_t i = 0; i < whole; i += LANES)
         step(rule, splat(rate), weights + i, gradient + i, velocity ? velocity + i : NULL, kept ? kept + i : NULL,
-             count - i < LANES ? (int)(count - i) : LANES, optimiser);
+             LANES, optimiser);
+    if (whole == count) return;
+    uint8_t last[LANES] = {0};
+    if (kept) memcpy(last, kept + whole, (size_t)(count - whole));
+    step(rule, splat(rate), weights + whole, gradient + whole, velocity ? velocity + whole : NULL, kept ? last : NULL,
+         (int)(count - whole), optimiser);
 }
 
 void update(const struct rule *rule, float rate, int64_t count, float *weights, const float *gradient, float *velocity,

@@ -105,12 +105,22 @@ INLINE vec pick(vec low, vec high, ivec index) {
 #endif
 }
 
-/* Small numbers kept as bytes. */
+/* Small numbers kept as bytes. (GCC 12 converts portable vectors of bytes one by one.) */
 INLINE ivec load_bytes(const uint8_t *from) {
+#if defined(__AVX512F__)
+    return (ivec)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)from));
+#elif defined(__AVX2__)
+    return (ivec)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)from));
+#else
     return __builtin_convertvector(*(const loose_bytes *)from, ivec);
+#endif
 }
 INLINE void store_bytes(uint8_t *to, ivec value, int lanes) {
-    bytes narrow = __builtin_convertvector(value, bytes);
+#if defined(__AVX512F__)
+    const bytes narrow = (bytes)_mm512_cvtepi32_epi8((__m512i)value);
+#else
+    const bytes narrow = __builtin_convertvector(value, bytes);
+#endif
     if (lanes >= LANES)
         *(loose_bytes *)to = narrow;
     else
