@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from parsity.errors import BusyError, ParsityError, UsageError
-from parsity.study import Study, StudySpec
+from parsity.study import STORE, Study, StudySpec
+from parsity.study.exporting import export, import_results
 from parsity.study.planning import Piece, cut, from_ranges, ranges
 
 SPEC = {
@@ -51,6 +52,20 @@ def rows(study: Study):
     return [
         (r.batch_size, r.sparsity, r.goal, r.steps_to_result, r.winner, r.test_error, r.outcomes) for r in study.table()
     ]
+
+
+def test_an_exported_study_goes_on_elsewhere(whole, tmp_path):
+    """A part of it measured here, exported as JSON, imported there, and run to the end: the same digest."""
+    part = make(tmp_path / "part", batch_sizes=[16])
+    assert part.run(executor="serial").exit_code == 0
+    with part.store() as store:
+        export(store, "json", tmp_path / "part.json")
+    (tmp_path / "elsewhere").mkdir()
+    import_results(tmp_path / "part.json", tmp_path / "elsewhere" / STORE).close()
+    study = make(tmp_path / "elsewhere")
+    assert study.run(executor="serial").exit_code == 0
+    assert study.digest() == whole.digest()
+    assert study.verify() == []
 
 
 @pytest.mark.parametrize("workers", [1, 2, 8])

@@ -1,4 +1,4 @@
-"""``parsity import``: make a study of results in the layout of Shallue et al. (2019)."""
+"""``parsity import``: make a study of what was exported, or of results in the layout of Shallue et al. (2019)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from parsity.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
-EPILOG = """The folder has one of a workload's cells in each folder with a study.json. What `parsity export --to
-batch-science` wrote comes back as it was, with the same digest; others' data needs --goal."""
+EPILOG = """What `parsity export --to json` or `--to batch-science` wrote comes back with the same digest, and `parsity run`
+goes on with it. Others' data in the batch-science layout needs --goal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``parsity import``."""
     parser.epilog = EPILOG
-    parser.add_argument("source", type=Path, metavar="FOLDER", help="of study.json, metadata.json, measurements.csv")
+    parser.add_argument(
+        "source",
+        type=Path,
+        metavar="SOURCE",
+        help="a file that `parsity export --to json` wrote, or a folder of study.json, metadata.json, measurements.csv",
+    )
     parser.add_argument("--to", type=Path, required=True, metavar="NEWFOLDER", help="the folder of the study to make")
     parser.add_argument(
         "--goal", type=float, action="append", metavar="ERROR", help="an error to be reached; may be repeated"
@@ -32,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read all of it, and store it."""
     from parsity.cli.tables import counted, print_json
     from parsity.study import STORE
-    from parsity.study.exporting import import_batch_science
+    from parsity.study.exporting import import_results
 
     folder: Path = arguments.to
     made = not folder.exists()
@@ -42,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--to {folder}: it cannot be made ({error.strerror})") from error
     measure = {"measure": arguments.measure} if arguments.measure else {}
     try:
-        with import_batch_science(arguments.source, folder / STORE, goals=arguments.goal, **measure) as store:
+        with import_results(arguments.source, folder / STORE, goals=arguments.goal, **measure) as store:
             seen = store.overview()
     except BaseException:
         if made:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from parsity.study.costs import Costs
     from parsity.study.driver import Driver
     from parsity.study.estimates import estimated_hours
-    from parsity.study.exporting import export, import_batch_science, table_rows, trial_rows
+    from parsity.study.exporting import export, import_results, table_rows, trial_rows
     from parsity.study.overrides import apply_overrides
     from parsity.study.presets import PRESETS, Preset, heading, preset
     from parsity.study.reading import find_spec, read_spec
@@ -56,7 +56,7 @@ _HOMES = {
     "find_spec": "reading",
     "gather_provenance": "store",
     "heading": "presets",
-    "import_batch_science": "exporting",
+    "import_results": "exporting",
     "json_schema": "schema",
     "plan": "study",
     "Preset": "presets",
@@ -108,7 +108,7 @@ __all__ = [
     "find_spec",
     "gather_provenance",
     "heading",
-    "import_batch_science",
+    "import_results",
     "json_schema",
     "plan",
     "preset",

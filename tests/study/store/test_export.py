@@ -19,7 +19,7 @@ from parsity.study.exporting import (
     TABLE_COLUMNS,
     TRIAL_COLUMNS,
     export,
-    import_batch_science,
+    import_results,
     table_rows,
     trial_rows,
 )
@@ -213,9 +213,10 @@ def test_the_authors_loader_finds_the_same_steps(store, tmp_path):
     assert study["parameter_configs"]["momentum"]["scale"] == "REVERSE_LOG_SCALE"
 
 
-def test_own_data_comes_back_as_it_was(store, tmp_path):
-    export(store, "batch-science", tmp_path / "out")
-    with import_batch_science(tmp_path / "out", tmp_path / "s") as found:
+@pytest.mark.parametrize("to", ["batch-science", "json"])
+def test_own_data_comes_back_as_it_was(store, tmp_path, to):
+    export(store, to, tmp_path / "out")
+    with import_results(tmp_path / "out", tmp_path / "s") as found:
         assert found.digest() == store.digest()
         assert [one.result for one in found.trials()] == [one.result for one in store.trials()]
         assert found.runs().keys() == store.runs().keys()
@@ -229,10 +230,29 @@ def test_own_data_that_was_changed_is_refused(store, tmp_path):
     place = tmp_path / "out" / "digits" / "digits_cnn" / "momentum" / "8" / "1" / "metadata.json"
     place.write_text(place.read_text().replace('"learning_rate": 0.', '"learning_rate": 1.'))
     with pytest.raises(UsageError, match="not those that were exported"):
-        import_batch_science(tmp_path / "out", tmp_path / "s")
+        import_results(tmp_path / "out", tmp_path / "s")
     assert not (tmp_path / "s").exists()
     with pytest.raises(UsageError, match="has its own goals"):
-        import_batch_science(tmp_path / "out", tmp_path / "s", goals=[0.1])
+        import_results(tmp_path / "out", tmp_path / "s", goals=[0.1])
+
+
+def test_a_json_export_that_was_changed_is_refused(store, tmp_path):
+    out = tmp_path / "out.json"
+    export(store, "json", out)
+    text = out.read_text()
+
+    def refused(match: str, text: str, **words: Any) -> None:
+        out.write_text(text)
+        with pytest.raises(UsageError, match=match) as caught:
+            import_results(out, tmp_path / "s", **words)
+        assert len(str(caught.value).splitlines()) == 1
+        assert not (tmp_path / "s").exists()
+
+    refused("not those that were exported", text.replace('"learning_rate": 0.', '"learning_rate": 1.'))
+    refused("has its own goals", text, goals=[0.1])
+    refused("it has no 'about'", "{}")
+    refused("not as the layout has it", text[:-100])
+    refused("it has no 'run'", text.replace('"run"', '"ran"'))
 
 
 MEASURED = "step,train/cross_entropy_error,val/classification_error,test/classification_error\n"
@@ -276,7 +296,7 @@ def published(tmp_path) -> Path:
 
 
 def test_others_data_becomes_outcomes(published, tmp_path, caplog):
-    with import_batch_science(published, tmp_path / "s", goals=[0.01, 0.02]) as store:
+    with import_results(published, tmp_path / "s", goals=[0.01, 0.02]) as store:
         assert [(cell.batch_size, cell.sparsity) for cell in store.cells()] == [(8, 0.0), (64, 0.0)]
         cell = store.cell(64, 0.0)
         assert {trial.number: trial.outcomes[0.01] for trial in cell.trials} == {
@@ -298,7 +318,7 @@ def test_others_data_becomes_outcomes(published, tmp_path, caplog):
         assert "1 trials were broken off" in caplog.text
         for to in ("csv", "json", "batch-science"):
             export(store, to, tmp_path / to)
-        with import_batch_science(tmp_path / "batch-science", tmp_path / "again") as again:
+        with import_results(tmp_path / "batch-science", tmp_path / "again") as again:
             assert again.digest() == store.digest()
 
 
@@ -307,12 +327,12 @@ def test_what_is_wrong_with_others_data_is_said(published, tmp_path):
 
     def refused(match: str, folder: Path = published, **words: Any) -> None:
         with pytest.raises(UsageError, match=match) as caught:
-            import_batch_science(folder, target, **words)
+            import_results(folder, target, **words)
         assert len(str(caught.value).splitlines()) == 1
         assert not target.exists()
 
     refused("name the goals")
-    refused("no such folder", tmp_path / "nowhere", goals=[0.1])
+    refused("no such file or folder", tmp_path / "nowhere", goals=[0.1])
     (tmp_path / "empty").mkdir()
     refused("no study.json", tmp_path / "empty", goals=[0.1])
     refused(r"measurements.csv: it has no 'val/f1'", goals=[0.1], measure="val/f1")

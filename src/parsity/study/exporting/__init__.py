@@ -11,7 +11,7 @@ from parsity.study.exporting.columns import (
     trial_rows,
 )
 from parsity.study.exporting.formats import FORMATS, export
-from parsity.study.exporting.importing import import_batch_science
+from parsity.study.exporting.importing import import_results
 
 __all__ = [
     "FORMATS",
@@ -21,7 +21,7 @@ __all__ = [
     "about",
     "export",
     "flat",
-    "import_batch_science",
+    "import_results",
     "table_row",
     "table_rows",
     "trial_rows",

@@ -110,6 +110,20 @@ def trial_rows(store: Store) -> list[dict[str, Any]]:
     return [row for trial in store.trials() for row in _rows_of(name, trial, winners)]
 
 
+def log_rows(store: Store) -> list[dict[str, Any]]:
+    """The log of each trial that has one: step, mean training loss since the entry before, validation error."""
+    return [
+        {
+            "batch_size": trial.batch_size,
+            "sparsity": trial.sparsity,
+            "trial": trial.result.number,
+            "log": [list(entry) for entry in trial.result.log],
+        }
+        for trial in store.trials()
+        if trial.result.log
+    ]
+
+
 def _rows_of(
     name: str, trial: StoredTrial, winners: Mapping[tuple[int, float, float], int | None]
 ) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""Import of the layout of Shallue et al. (2019), as a store that everything reads.
+"""Import of a JSON export, or of the layout of Shallue et al. (2019), as a store that everything reads.
 
-What was exported from here comes back as it was, with the same digest (`own`). From what others published, outcomes are
-worked out as a race would have seen them (`others`).
+What was exported from here comes back as it was, with the same digest (`own`), and can be run on. From what others
+published, outcomes are worked out as a race would have seen them (`others`).
 """
 
 from __future__ import annotations
@@ -13,43 +13,56 @@ from pathlib import Path
 from parsity.errors import UsageError
 from parsity.study.exporting.layout import ERROR, KEY
 from parsity.study.exporting.others import import_others
-from parsity.study.exporting.own import import_own
+from parsity.study.exporting.own import import_json, import_own
 from parsity.study.exporting.published import Cell, read_json
 from parsity.study.store import Store
 
 
-def import_batch_science(
-    folder: Path, path: Path, *, goals: Sequence[float] | None = None, measure: str = ERROR
-) -> Store:
-    """Make a store at ``path`` of one workload's data under ``folder``, and open it for reading.
+def import_results(source: Path, path: Path, *, goals: Sequence[float] | None = None, measure: str = ERROR) -> Store:
+    """Make a store at ``path`` of ``source``, and open it for reading.
 
-    Others' data needs ``goals``: values that the column ``measure`` is to come down to.
+    ``source`` is a file that ``parsity export --to json`` wrote, or a folder of one workload's data in the
+    batch-science layout. Others' data needs ``goals``: values that the column ``measure`` is to come down to.
     """
     if path.exists():
         raise UsageError(f"{path}: there is something already")
-    cells = _find(folder)
-    own = [cell.facts[KEY] for cell in cells if KEY in cell.facts]
-    if own and len(own) < len(cells):
-        raise UsageError(f"{folder}: some of it was exported by Parsity and some was not")
-    if own and (goals is not None or measure != ERROR):
-        raise UsageError(f"{folder}: it was exported by Parsity, and has its own goals")
-    if any(one["digest"] != own[0]["digest"] for one in own):
-        raise UsageError(f"{folder}: it was exported from more than one state of a study")
-    if not own and not goals:
-        raise UsageError(f"{folder}: name the goals: errors on the validation split to be reached, such as 0.01")
+    if source.is_file():
+        _refuse_goals(source, goals, measure)
+    cells = [] if source.is_file() else _find(source, goals, measure)
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as temporary:
         part = Path(temporary, path.name)
-        if own:
-            import_own(cells, own[0], part)
+        if not cells:
+            import_json(source, part)
+        elif KEY in cells[0].facts:
+            import_own(cells, cells[0].facts[KEY], part)
         else:
             import_others(cells, part, sorted(map(float, goals or ())), measure)
         part.rename(path)
     return Store.open(path)
 
 
-def _find(folder: Path) -> list[Cell]:
+def _refuse_goals(source: Path, goals: Sequence[float] | None, measure: str) -> None:
+    if goals is not None or measure != ERROR:
+        raise UsageError(f"{source}: it was exported by Parsity, and has its own goals")
+
+
+def _find(folder: Path, goals: Sequence[float] | None, measure: str) -> list[Cell]:
+    cells = _cells(folder)
+    own = [cell.facts[KEY] for cell in cells if KEY in cell.facts]
+    if own and len(own) < len(cells):
+        raise UsageError(f"{folder}: some of it was exported by Parsity and some was not")
+    if own:
+        _refuse_goals(folder, goals, measure)
+    if any(one["digest"] != own[0]["digest"] for one in own):
+        raise UsageError(f"{folder}: it was exported from more than one state of a study")
+    if not own and not goals:
+        raise UsageError(f"{folder}: name the goals: errors on the validation split to be reached, such as 0.01")
+    return cells
+
+
+def _cells(folder: Path) -> list[Cell]:
     if not folder.is_dir():
-        raise UsageError(f"{folder}: there is no such folder")
+        raise UsageError(f"{folder}: there is no such file or folder")
     cells = [Cell(place.parent, read_json(place)) for place in sorted(folder.rglob("study.json"))]
     if not cells:
         raise UsageError(f"{folder}: no study.json in it or in any folder inside")

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from parsity.study.exporting.columns import TABLE_COLUMNS, TRIAL_COLUMNS, Column, about, flat, table_rows, trial_rows
+from parsity.study.exporting.columns import (
+    TABLE_COLUMNS,
+    TRIAL_COLUMNS,
+    Column,
+    about,
+    flat,
+    log_rows,
+    table_rows,
+    trial_rows,
+)
 from parsity.study.store import Store
 
 
@@ -24,10 +33,11 @@ def write_csv(store: Store, folder: Path) -> None:
 
 
 def write_json(store: Store, path: Path) -> None:
-    """One object of ``about``, ``table`` and ``trials``; each row is a line of its own."""
+    """One object of ``about``, ``table``, ``trials`` and ``logs``; each row is a line of its own."""
     with store.at_one_moment():
-        heading, table, trials = about(store), table_rows(store), trial_rows(store)
+        heading, table, trials, logs = about(store), table_rows(store), trial_rows(store), log_rows(store)
     parts = {"about": json.dumps(plain(heading), allow_nan=False), "table": _lines(table), "trials": _lines(trials)}
+    parts["logs"] = _lines(logs) if logs else "[]"
     path.write_text("{\n" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "\n}\n")
 
 
