@@ -12,8 +12,8 @@ from parsity.errors import UsageError
 if TYPE_CHECKING:
     import argparse
 
-EPILOG = """What `parsity export --to json` or `--to batch-science` wrote comes back with the same digest, and `parsity run`
-goes on with it. Others' data in the batch-science layout needs --goal."""
+EPILOG = """What `parsity export --to json` or `--to batch-science` wrote comes back with the same digest, and
+`parsity run` goes on with it. Others' data in the batch-science layout needs --goal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
