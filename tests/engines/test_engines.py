@@ -7,7 +7,7 @@ from parsity.data import Dataset
 from parsity.engines import PlainEngine, Snapshot, available_engines, make_engine
 from parsity.engines.plain import label_margins
 from parsity.errors import UsageError
-from parsity.optimisation import make_rule
+from parsity.optimisation import Rule, make_rule
 
 LINEAR = {"decay_steps": 10, "end_learning_rate_factor": 0.1}
 
@@ -26,6 +26,16 @@ def agree(ours, theirs, tolerance=1e-5) -> bool:
     fall either way, in any float32 program, and the few hundred weights of one kernel follow."""
     difference = (ours - theirs).abs()
     return bool(difference.max() < 100 * tolerance and (difference > tolerance).float().mean() < 0.05)
+
+
+class Own:
+    """An optimiser that no engine has compiled, and that looks at its vectors as a whole."""
+
+    slots = 1
+
+    def update_(self, weights, gradient, slots, learning_rate):
+        slots[0].mul_(0.5).add_(gradient.div_(gradient.norm()))
+        weights.sub_(slots[0], alpha=learning_rate)
 
 
 @pytest.fixture(params=list(available_engines()))
@@ -56,6 +66,27 @@ def test_gradient_and_margins(engine, reference):
     assert agree(gradient, reference.flat("grad"))
     right = replica.margins(torch.arange(64)) > 0
     assert torch.equal(right, torch.from_numpy(reference.arrays["logits/correct"]).bool())
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "momentum", "nesterov", "tests_own"])
+def test_a_step_with_a_given_gradient_is_a_step(engine, reference, optimiser):
+    given = {"learning_rate": 0.05} | ({} if optimiser == "sgd" else {"momentum": 0.9})
+    own = Rule(Own(), make_rule("sgd", "constant", {"learning_rate": 1.0}).schedule, 0.05)
+    rule = own if optimiser == "tests_own" else make_rule(optimiser, "linear", given | LINEAR)
+    mask = reference.flat("mask/0.9").bool()
+    at_once, by_hand = (engine.replica(beginning(reference.flat("w"), rule.optimiser.slots), mask=mask) for _ in "ab")
+    batches = torch.arange(96).view(3, 32).unbind()
+    losses = at_once.advance(batches, rule, 4)
+    for index, batch in enumerate(batches):
+        loss, gradient = by_hand.gradient(batch)
+        kept = gradient.clone()
+        by_hand.update(gradient, rule, 4 + index)
+        assert torch.equal(gradient, kept)
+        assert loss == pytest.approx(losses[index].item(), abs=1e-5)
+    ours, theirs = by_hand.snapshot(), at_once.snapshot()
+    assert torch.allclose(ours.weights, theirs.weights, atol=1e-6)
+    assert not ours.weights[~mask].any()
+    assert all(torch.allclose(*pair, atol=1e-5) for pair in zip(ours.slots, theirs.slots, strict=True))
 
 
 @pytest.mark.parametrize("size", [1, 17, 150])

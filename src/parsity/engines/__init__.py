@@ -5,7 +5,7 @@ from parsity.engines.choice import ENGINES, available_engines, make_engine
 from parsity.engines.contract import Engine, Replica, Snapshot, UnsupportedNetworkError
 from parsity.engines.native import NativeEngine
 from parsity.engines.plain import PlainEngine
-from parsity.engines.traced import TracedEngine
+from parsity.engines.traced import TracedEngine, refuse_impure
 
 __all__ = [
     "ENGINES",
@@ -19,4 +19,5 @@ __all__ = [
     "arithmetic",
     "available_engines",
     "make_engine",
+    "refuse_impure",
 ]

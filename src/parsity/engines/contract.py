@@ -53,6 +53,10 @@ class Replica(ABC):
         """The mean loss over ``images`` and its gradient, however many; pruned entries of the gradient are zero."""
 
     @abstractmethod
+    def update(self, gradient: Tensor, rule: Rule, step: int) -> None:
+        """Take step number ``step`` with a gradient that was come by elsewhere; its pruned entries are zero."""
+
+    @abstractmethod
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one; an image is right if that is above zero."""
 

@@ -54,6 +54,10 @@ class PlainReplica(Replica):
         loss, gradient = self._gradient(images)
         return loss.item(), gradient.cpu()
 
+    def update(self, gradient: Tensor, rule: Rule, step: int) -> None:
+        """Take a step with a given gradient."""
+        rule.optimiser.update_(self._weights, copied(gradient, self._device), self._slots, rule.rate(step))
+
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one."""
         self._load(training=False)

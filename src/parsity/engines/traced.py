@@ -32,7 +32,7 @@ class TracedEngine(Engine):
 
     def __init__(self, network: nn.Module, dataset: Dataset, device: torch.device = CPU) -> None:
         super().__init__(network, dataset, device)
-        _refuse_impure(network)
+        refuse_impure(network)
         self._names = [name for name, _ in network.named_parameters()]
         self.shapes = [parameter.shape for parameter in network.parameters()]
         self.order = torch.cat(_channels_last_order(self.shapes)).to(device)
@@ -111,6 +111,12 @@ class TracedReplica(Replica):
             loss, gradient = self._gradient(images)
         return loss.item(), torch.empty_like(gradient).index_copy_(0, self._engine.order, gradient).cpu()
 
+    def update(self, gradient: Tensor, rule: Rule, step: int) -> None:
+        """Take a step with a given gradient."""
+        ours = gradient.to(self._engine.device)[self._engine.order]
+        with torch.no_grad():
+            rule.optimiser.update_(self._weights, ours, self._slots, rule.rate(step))
+
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one."""
         margins = []
@@ -153,7 +159,8 @@ class TracedReplica(Replica):
         return loss, gradient
 
 
-def _refuse_impure(network: nn.Module) -> None:
+def refuse_impure(network: nn.Module) -> None:
+    """Raise `UnsupportedNetworkError` where the loss is more than a mean over images of a function of the weights."""
     for name, module in network.named_modules():
         if next(module.buffers(recurse=False), None) is not None:
             raise UnsupportedNetworkError(f"{name or 'the network'} has buffers")

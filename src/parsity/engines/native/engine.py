@@ -131,14 +131,20 @@ class NativeReplica(Replica):
         return losses
 
     def _advance_by_hand(self, batches: Sequence[Tensor], rule: Rule, step: int, losses: Tensor) -> Tensor:
-        """An optimiser of one's own is asked between native gradients, on whole vectors."""
-        weights, slots = self._whole(self._weights), tuple(map(self._whole, self._slots))
+        """An optimiser of one's own is asked between native gradients."""
         for index, batch in enumerate(batches):
             losses[index], gradient = self.gradient(batch)
-            rule.optimiser.update_(weights, gradient, slots, rule.rate(step + index))
-            self._weights = weights[self._index]
-        self._slots = tuple(slot[self._index] for slot in slots)
+            self.update(gradient, rule, step + index)
         return losses
+
+    def update(self, gradient: Tensor, rule: Rule, step: int) -> None:
+        """Take a step with a given gradient: on what is kept here, or whole vectors for an optimiser of one's own."""
+        if _update(rule.optimiser) is not None:
+            rule.optimiser.update_(self._weights, gradient[self._index], self._slots, rule.rate(step))
+            return
+        weights, slots = self._whole(self._weights), tuple(map(self._whole, self._slots))
+        rule.optimiser.update_(weights, gradient.clone(), slots, rule.rate(step))
+        self._weights, self._slots = weights[self._index], tuple(slot[self._index] for slot in slots)
 
     def gradient(self, images: Tensor) -> tuple[float, Tensor]:
         """The mean loss over ``images`` and its gradient."""
