@@ -45,6 +45,7 @@ WITHOUT_TORCH = [
     "parsity.metaparameters",
     "parsity.analysis",
     "parsity.report.figures",
+    "parsity.report.page",
     "parsity.errors",
 ]
 

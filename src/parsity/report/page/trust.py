@@ -1,0 +1,132 @@
+"""Whether to trust what is said, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from parsity.report.page.findings import Finding
+from parsity.report.page.numbers import about, called, counted, listed, measured, percent
+
+Kind = Literal["good", "care", "bad"]
+FIRST_LOOK = 3
+"""With so many reasons for care, the whole is a first look."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One of them, in a sentence."""
+
+    kind: Kind
+    text: str
+
+
+def reasons(finding: Finding) -> list[Reason]:
+    """All of them, the worst first."""
+    found = [
+        *_whole(finding),
+        *_bounded(finding),
+        *_shapes(finding),
+        *_budgets(finding),
+        *_edges(finding),
+        *_resolution(finding),
+    ]
+    return sorted(found, key=lambda reason: ("bad", "care", "good").index(reason.kind))
+
+
+def verdict(found: list[Reason]) -> str:
+    """All reasons together, in a few words."""
+    if any(reason.kind == "bad" for reason in found):
+        return "Not yet"
+    cares = sum(reason.kind == "care" for reason in found)
+    return "As a first look" if cares >= FIRST_LOOK else "With care" if cares else "Yes"
+
+
+def _whole(finding: Finding) -> Iterator[Reason]:
+    study = finding.study
+    if study.unfinished:
+        left = f"{study.unfinished} of {counted(len(study.progress), 'cell')} are not finished"
+        yield Reason("bad", f"{left}; more trials can only lower a K*.")
+    aside = sum(cell.set_aside for cell in study.progress)
+    if aside:
+        yield Reason("care", f"{counted(aside, 'trial was', 'trials were')} set aside, and might have won.")
+    if not study.unfinished and not aside:
+        trials = sum(cell.planned for cell in study.progress)
+        yield Reason("good", f"Every one of {trials:,} trials in {counted(len(study.progress), 'cell')} was measured.")
+    missing = [cell for curve in finding.curves for cell in curve.cells if cell.steps.steps is None]
+    if missing and finding.reached:
+        many = sum(len(curve.cells) for curve in finding.curves)
+        yield Reason("care", f"In {len(missing)} of {many} cells no trial reached the goal.")
+
+
+def _bounded(finding: Finding) -> Iterator[Reason]:
+    fits = [curve.scaling for curve in finding.curves if curve.scaling is not None]
+    if not fits:
+        return
+    loose = [fit for fit in fits if not fit.critical_batch.closed]
+    if not loose:
+        yield Reason("good", "The trials bound the critical batch of every sparsity.")
+        return
+    worst = max(loose, key=lambda fit: fit.critical_batch.patience or 0).critical_batch
+    more = f" Patience {worst.patience:g} should close it." if worst.patience is not None else ""
+    of_many = "" if len(loose) == len(fits) else f" for {len(loose)} of {len(fits)} sparsities"
+    yield Reason("care", f"The trials do not bound the critical batch{of_many}: {worst.open_because}.{more}")
+
+
+def _shapes(finding: Finding) -> Iterator[Reason]:
+    by_verdict: dict[str, list[str]] = {}
+    for curve in finding.curves:
+        case = finding.shape(curve.sparsity)
+        if case is not None:
+            by_verdict.setdefault(case.verdict, []).append(f"{called(curve.sparsity)}: {case.why}")
+    if by_verdict.get("does not"):
+        text = "; ".join(by_verdict["does not"])
+        yield Reason("care", f"The formula c1/B + c2 does not describe every curve ({text}).")
+    elif by_verdict.get("cannot be said"):
+        text = "; ".join(by_verdict["cannot be said"])
+        yield Reason("care", f"Whether c1/B + c2 describes every curve cannot be said ({text}).")
+    elif by_verdict:
+        yield Reason("good", "Every curve has the shape c1/B + c2 leads one to expect.")
+    for curve in finding.curves:
+        knee = curve.scaling.knee if curve.scaling is not None else None
+        if knee is not None and knee.verdict in ("sharper", "softer"):
+            text = f"{called(curve.sparsity).capitalize()}, a {knee.verdict} knee fits better"
+            yield Reason("care", f"{text}; by it, the critical batch is about {about(knee.critical_batch)}.")
+
+
+def _budgets(finding: Finding) -> Iterator[Reason]:
+    found = [(curve, curve.budget) for curve in finding.reached]
+    more = [called(curve.sparsity) for curve, budget in found if budget.verdict == "more would help"]
+    unsaid = [called(curve.sparsity) for curve, budget in found if budget.verdict == "cannot be said"]
+    if more:
+        yield Reason("care", f"More trials would lower K* noticeably ({', '.join(more)}).")
+    if unsaid:
+        which = "" if len(unsaid) == len(found) else f" ({', '.join(unsaid)})"
+        yield Reason("care", f"Whether the budget of trials was enough cannot be said{which}.")
+    if found and not more and not unsaid:
+        yield Reason("good", "Twice the trials would not lower K* by a tenth.")
+
+
+def _edges(finding: Finding) -> Iterator[Reason]:
+    edges = [edge for curve in finding.curves for cell in curve.cells for edge in cell.edges]
+    near = [edge for edge in edges if edge.verdict in ("low", "high")]
+    cells = {(edge.batch_size, edge.sparsity) for edge in near}
+    if near:
+        sides = sorted({f"{edge.metaparameter.replace('_', ' ')} ({edge.verdict} end)" for edge in near})
+        yield Reason(
+            "care", f"In {counted(len(cells), 'cell')} the best lies at an edge of the search: {listed(sides)}."
+        )
+    elif edges and all(edge.verdict == "interior" for edge in edges):
+        yield Reason("good", "The best metaparameters lie inside the search space in every cell.")
+
+
+def _resolution(finding: Finding) -> Iterator[Reason]:
+    cells = [cell.steps for curve in finding.curves for cell in curve.cells if cell.steps.steps is not None]
+    coarse = [steps for steps in cells if steps.coarse]
+    if coarse:
+        worst = max(coarse, key=lambda steps: steps.resolution or 0)
+        which = f"{percent(worst.resolution or 0, 0)} of K* = {measured(worst.steps or 0)} at worst"
+        yield Reason("care", f"The goal was tested too seldom in {len(coarse)} of {len(cells)} cells ({which}).")
+    elif cells:
+        yield Reason("good", "The goal was tested often enough to tell K* within 5\N{NO-BREAK SPACE}%.")
