@@ -29,7 +29,6 @@ VERBS = {
     "verify": "check every digest of a study",
     "export": "write a study's results in another format",
     "import": "make a study of exported results, or of those in the batch-science layout",
-    "import": "make a study of results in the batch-science layout",
     "report": "write one HTML file about studies: the answer, the curves, how far to trust it",
     "figures": "draw the paper's figures from stored results",
     "compare": "lay two studies side by side",
