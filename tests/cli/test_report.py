@@ -81,7 +81,7 @@ def test_an_unfinished_study_says_so(unfinished, tmp_path, say):
     assert "not finished, and nobody is at work on it" in text
     assert "1 trial was set aside" in text
     assert "killed by signal 9" in text
-    assert "Not yet" in text
+    assert "Whether to trust it: not yet" in text
 
 
 def test_one_goal_alone(unfinished, tmp_path, say):

@@ -97,7 +97,7 @@ class Chromium:
         self.problems.clear()
         self.requests.clear()
         self("Page.navigate", url=address)
-        self.until("document.documentElement.dataset.ready === 'yes'")
+        self.until("document.documentElement?.dataset.ready === 'yes'")
 
     def js(self, expression: str) -> Any:
         """The value of ``expression`` on the page."""

@@ -68,7 +68,8 @@ def ratio_of_sparse(studies: Sequence[Worked]) -> list[Case]:
             ]
             surely = [p.batch_size for p in found.points if p.ratio.below(low) or p.ratio.above(high)]
             values = [p.ratio.value for p in found.points if p.ratio.value is not None]
-            span = f"{min(values):.2f} to {max(values):.2f} over {len(values)} batch sizes, mean {spoken(found.mean)}"
+            sizes = f"{len(values)} batch size{'s' if len(values) > 1 else ''}"
+            span = f"{min(values):.2f} to {max(values):.2f} over {sizes}, mean {spoken(found.mean)}"
             # One in twenty intervals misses by chance alone.
             if found.mean.below(low) or found.mean.above(high) or len(surely) > max(1, len(values) // 10):
                 verdict: Verdict = "does not"

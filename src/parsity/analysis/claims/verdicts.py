@@ -57,10 +57,10 @@ def claim(key: str, statement: str, cases: Sequence[Case]) -> Claim:
 
 def spoken(estimate: Estimate, form: str = ".2f") -> str:
     """A number with its interval, in words."""
-    value = "?" if estimate.value is None else format(estimate.value, form)
-    low = "open" if estimate.low is None else format(estimate.low, form)
-    high = "open" if estimate.high is None else format(estimate.high, form)
-    found = f"{value} ({low} to {high}, n = {estimate.n})"
+    value = "unknown" if estimate.value is None else format(estimate.value, form)
+    low, high = ("open" if side is None else format(side, form) for side in (estimate.low, estimate.high))
+    span = "not bounded" if estimate.low is None and estimate.high is None else f"{low} to {high}"
+    found = f"{value} ({span}, n = {estimate.n})"
     if not estimate.closed and estimate.open_because:
         found += f"; {estimate.open_because}"
         if estimate.patience is not None:

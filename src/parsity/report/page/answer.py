@@ -1,114 +1,87 @@
-"""The answer in words, before any chart."""
+"""The answer for one goal: the sentences before any chart, the numbers behind them, and whether to trust them."""
 
 from __future__ import annotations
 
-from parsity.analysis import CurveAnalysis, Estimate
+from parsity.analysis import CurveAnalysis
 from parsity.report.page.findings import Finding, critical_batch
-from parsity.report.page.markup import Html, join, tag
-from parsity.report.page.numbers import DASH, about, called, factor, interval, percent, short
-from parsity.report.page.trust import reasons, verdict
+from parsity.report.page.lead import lead
+from parsity.report.page.markup import Html, tag
+from parsity.report.page.numbers import DASH, about, called, counted, factor, interval
+from parsity.report.page.trust import KINDS, reasons, verdict
+from parsity.report.page.words import words
 
 SIGNS = {"good": "✓", "care": "!", "bad": "✗"}
 READ_AS = {"good": "fine: ", "care": "care: ", "bad": "not yet: "}
 
 
 def answer(finding: Finding) -> Html:
-    """The answer for one goal: a sentence or two, the numbers, and whether to trust them."""
+    """The answer for one goal."""
     return tag(
         "div",
-        tag("p", _batches(finding), " ", _sparsity(finding), class_="lead"),
+        lead(finding),
         tag("div", _critical(finding), _cost(finding), class_="cards") if finding.reached else None,
         _trust(finding),
+        words(),
         class_="answer",
     )
-
-
-def _batches(finding: Finding) -> Html:
-    if not finding.reached:
-        return join(f"No trial has reached the error {short(finding.goal)} yet, so nothing can be said about it.")
-    curve = finding.reached[0]
-    who = called(curve.sparsity).capitalize()
-    measured = [cell.batch_size for cell in curve.cells if cell.steps.steps is not None]
-    if curve.scaling is None:
-        return join(
-            f"{who}, {len(measured)} batch sizes have reached the goal; it takes 3 to say where larger stop paying."
-        )
-    found, _ = critical_batch(curve.scaling)
-    if found.value is None:
-        return join(
-            f"{who}, steps still fall in proportion to the batch at {max(measured):,}, the largest measured: ",
-            "where larger batches stop paying lies beyond.",
-        )
-    if found.value < min(measured) / 2:
-        return join(f"{who}, larger batches hardly pay at all: steps barely fall from {min(measured):,} images on.")
-    text = join(f"{who}, larger batches pay up to about ", tag("strong", about(found.value)), " images; ")
-    if found.value > max(measured):
-        return join(text, f"the largest measured is {max(measured):,}, so that is an extrapolation.")
-    return join(text, "beyond that, doubling the batch saves ever fewer steps.")
-
-
-def _sparsity(finding: Finding) -> Html | None:
-    found = [one for one in finding.ratios if one.sparsity > one.against]
-    if not found or found[-1].mean.value is None:
-        return None
-    one = found[-1]
-    value = found[-1].mean.value
-    who = f"Pruned to {percent(one.sparsity, 2)}"
-    if 0.95 < value < 1.05:
-        return join(f"{who}, the network needs about as many steps.")
-    times = tag("strong", factor(value))
-    trend = ""
-    if one.slope.below(0):
-        trend = ", and less of that the larger the batch"
-    elif one.slope.above(0):
-        trend = ", and more the larger the batch"
-    return join(f"{who}, the network needs ", times, f" the steps{trend}.")
 
 
 def _critical(finding: Finding) -> Html:
     rows = [_row(called(curve.sparsity), *_batch(curve)) for curve in finding.curves]
     note = (
-        "c1/c2 of the fit K* = c1/B + c2: the batch at which a run takes twice the images of a small "
-        "batch, and twice the steps of an unlimited one."
+        "c1/c2 of the fit K* = c1/B + c2: at this batch a run takes twice the steps of one with unlimited batches. "
+        "Intervals are 95 %: by trials where they bound it, else by how batch sizes scatter about the fit."
     )
-    return _card("Critical batch", rows, note)
+    return _card("Critical batch", "The batch size up to which larger ones pay", rows, note)
 
 
-def _batch(curve: CurveAnalysis) -> tuple[str, str]:
+def _batch(curve: CurveAnalysis) -> tuple[str, str, str]:
     if curve.scaling is None:
-        return DASH, "fewer than 3 batch sizes reached the goal"
+        return DASH, "", "fewer than 3 batch sizes reached the goal"
     found, source = critical_batch(curve.scaling)
     if found.value is None:
-        return "open", found.open_because
-    said = {"trials": "95\N{NO-BREAK SPACE}%, from the trials", "scatter": "95\N{NO-BREAK SPACE}%, from the scatter"}
-    return about(found.value), f"{interval(found)} ({said[source]})"
+        return "open", "", found.open_because
+    return (
+        about(found.value),
+        interval(found),
+        f"n = {counted(found.n, 'trial' if source == 'trials' else 'batch size')}",
+    )
 
 
 def _cost(finding: Finding) -> Html | None:
     rows = []
     for one in finding.ratios:
         values = [point.ratio.value for point in one.points if point.ratio.value is not None]
-        span = f"{min(values):.2f} to {factor(max(values))} over {len(values)} batch sizes" if values else ""
-        rows.append(_row(called(one.sparsity), factor(one.mean.value), f"{_bounds(one.mean)}; {span}"))
+        measured = ""
+        if len(values) > 1:
+            measured = f"{min(values):.2f} to {factor(max(values))} measured"
+        elif values:
+            measured = f"at batch size {one.points[0].batch_size:,} alone"
+        rows.append(_row(called(one.sparsity), factor(one.mean.value), interval(one.mean, "factor"), measured))
     if not rows:
         return None
     against = called(finding.ratios[0].against)
-    note = f"Steps of the pruned network over those of the {against} one, in the geometric mean over batch sizes."
-    return _card("Cost of sparsity", rows, note)
+    note = (
+        f"Steps over those of the {against} network: the geometric mean over batch sizes, its 95 % interval from "
+        f"{counted(finding.ratios[0].mean.n, 'trial')} a cell, and the least and the most at any batch size."
+    )
+    return _card("Cost of sparsity", "How many times as many steps pruned networks take", rows, note)
 
 
-def _bounds(estimate: Estimate) -> str:
-    if estimate.low is None and estimate.high is None:
-        return "interval open"
-    return f"{interval(estimate, 'factor')} (95\N{NO-BREAK SPACE}%)"
+def _row(name: str, value: str, bounds: str, more: str) -> Html:
+    details = tag("span", tag("span", bounds, class_="bounds") if bounds else None, " ", tag("small", more))
+    return tag("div", tag("dt", name), tag("dd", tag("b", value), details), class_="fact")
 
 
-def _row(name: str, value: str, more: str) -> Html:
-    return tag("div", tag("dt", name), tag("dd", tag("b", value), " ", tag("span", more, class_="more")), class_="fact")
-
-
-def _card(title: str, rows: list[Html], note: str) -> Html:
-    return tag("section", tag("h4", title), tag("dl", rows), tag("p", note, class_="note"), class_="card")
+def _card(title: str, meaning: str, rows: list[Html], note: str) -> Html:
+    return tag(
+        "section",
+        tag("h4", title),
+        tag("p", meaning, class_="meaning"),
+        tag("dl", rows),
+        tag("p", note, class_="note"),
+        class_="card",
+    )
 
 
 def _trust(finding: Finding) -> Html:
@@ -118,10 +91,11 @@ def _trust(finding: Finding) -> Html:
             "li",
             tag("span", SIGNS[reason.kind], class_="sign", aria_hidden="true"),
             tag("span", READ_AS[reason.kind], class_="sr-only"),
-            tag("span", reason.text),
+            tag("span", reason.text, [" ", tag("span", reason.remedy, class_="remedy")] if reason.remedy else None),
             class_=reason.kind,
         )
         for reason in found
     ]
-    heading = tag("h4", "Whether to trust it: ", tag("em", verdict(found)))
+    word = verdict(found)
+    heading = tag("h4", "Whether to trust it: ", tag("em", word.lower(), class_=KINDS[word]))
     return tag("section", heading, tag("ul", items, class_="reasons"), class_="card trust")

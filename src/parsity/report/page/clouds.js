@@ -80,7 +80,7 @@ function cloudsChart(study, state) {
   const every = quantities(study);
   return (width) => {
     const [x, y] = [every[state.x], every[state.y]], goal = state.goal, batch = study.batches[state.batch];
-    const panels = grid(study.sparsities.length, width), look = marks(), data = [], annotations = panels.titles(study.called);
+    const panels = grid(study.sparsities.length, width), look = marks(), data = [], annotations = panels.titles(study.called.map((name) => `${name}, batch ${whole(batch)}`));
     study.sparsities.forEach((sparsity, panel) => {
       const cloud = study.clouds.find((found) => found.b === batch && found.s === sparsity);
       const trials = (cloud?.trials ?? []).filter((trial) => trial[2 + 2 * goal]);

@@ -75,7 +75,16 @@ function themed() {
 
 function copied(source) {
   if (source.tagName !== "TABLE") return source.textContent;
-  return all("tr", source).map((row) => all("th, td", row).map((cell) => cell.textContent.trim()).join("\t")).join("\n");
+  const rows = all("tr", source).map((row) => [...row.cells]);
+  const split = rows[0].map((_, column) => rows.some((row) => one(".interval", row[column])));
+  // What is read together, a number and its interval, is two columns of a spreadsheet; numbers go without commas.
+  const bare = (text) => (/^\d{1,3}(,\d{3})+$/.test(text.trim()) ? text.replaceAll(",", "") : text).trim();
+  return rows.map((row, number) => row.flatMap((cell, column) => {
+    if (!split[column]) return [bare(cell.textContent)];
+    if (!number) return [cell.textContent, `${cell.textContent}, 95 %`];
+    const interval = one(".interval", cell)?.textContent ?? "";
+    return [bare(cell.textContent.replace(interval, "")), interval.trim()];
+  }).join("\t")).join("\n");
 }
 
 function copying() {

@@ -36,7 +36,7 @@ function placed(curve, view) {
 
 function whiskers(spots) {
   const side = (from, to) => spots.map(({ point, unit }) => (known(from(point)) && known(to(point)) ? (to(point) - from(point)) / unit : 0));
-  return { type: "data", symmetric: false, array: side((p) => p.v, (p) => p.high), arrayminus: side((p) => p.low, (p) => p.v), thickness: 1, width: 3 };
+  return { type: "data", symmetric: false, array: side((p) => p.v, (p) => p.high), arrayminus: side((p) => p.low, (p) => p.v), thickness: 1.4, width: 3 };
 }
 
 function points(spots, place, name, group, texts, more = {}) {
@@ -44,7 +44,7 @@ function points(spots, place, name, group, texts, more = {}) {
     x: spots.map((spot) => spot.x), y: spots.map((spot) => spot.point.v / spot.unit), name: clean(name), legendgroup: group, hoverinfo: "text",
     hovertext: texts, mode: "lines+markers", line: { color: series(place), width: 2, dash: DASHES[place % 8] }, cliponaxis: false,
     marker: { color: series(place), size: 9, symbol: SYMBOLS[place % 8], line: { color: colour("paper"), width: 1.5 } },
-    hoverlabel: { bordercolor: series(place) }, error_y: { ...whiskers(spots), color: series(place) }, ...more,
+    hoverlabel: { bordercolor: series(place) }, error_y: { ...whiskers(spots), color: `${series(place)}8c` }, ...more,
   };
 }
 

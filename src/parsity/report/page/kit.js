@@ -64,6 +64,7 @@ function layout(more) {
     legend: {
       orientation: "h", x: 0, xanchor: "left", y: 1, yref: "container", yanchor: "top", itemsizing: "constant", font: { size: 13 },
     },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("faint"), activecolor: colour("ink") },
     hoverlabel: { bgcolor: colour("card"), font: { color: colour("ink"), size: 13 }, align: "left", namelength: -1 },
     ...more,
   };
@@ -71,7 +72,7 @@ function layout(more) {
 
 const CONFIG = {
   displaylogo: false, doubleClick: "reset", showTips: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d", "sendDataToCloud", "sendChartToCloud"],
 };
 
 // A note in the middle of a chart, or of one of its panels.
@@ -79,10 +80,15 @@ function remark(text, across = "paper", down = "paper") {
   return { text, showarrow: false, x: 0.5, y: 0.5, xref: across, yref: down, font: { size: 14, color: colour("soft") } };
 }
 
+// On a small screen a finger that moves scrolls the page, and there is no room for buttons.
+const small = (width) => width < 560 || matchMedia("(pointer: coarse)").matches;
+
 function draw(chart) {
   const width = printing ? PRINTED : chart.element.clientWidth;
   const made = chart.make(width);
-  Plotly.react(chart.element, made.data, { ...made.layout, width }, CONFIG);
+  const touched = small(width);
+  const shown = { ...made.layout, width, dragmode: touched ? false : "zoom" };
+  Plotly.react(chart.element, made.data, shown, { ...CONFIG, displayModeBar: touched ? false : "hover" });
   if (!chart.drawn) {
     chart.drawn = true;
     chart.element.on("plotly_afterplot", () => reachable(chart.element));

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 
 from parsity.analysis import Estimate
 
 DASH = "\N{EN DASH}"
 TIMES = "\N{MULTIPLICATION SIGN}"
+PERCENT = re.compile(r"(?<=\d)%")
 
 
 def short(value: float) -> str:
@@ -18,7 +20,8 @@ def short(value: float) -> str:
 
 def percent(value: float, digits: int = 1) -> str:
     """A share, of 1, as a percentage."""
-    return f"{value * 100:.{digits}f}".rstrip("0").rstrip(".") + "\N{NO-BREAK SPACE}%" if digits else f"{value:.0%}"
+    text = f"{value * 100:.{digits}f}"
+    return (text.rstrip("0").rstrip(".") if digits else text) + "\N{NO-BREAK SPACE}%"
 
 
 def called(sparsity: float) -> str:
@@ -40,6 +43,18 @@ def about(value: float | None) -> str:
 def factor(value: float | None) -> str:
     """How many times."""
     return DASH if value is None or not math.isfinite(value) else f"{value:.2f}{TIMES}"
+
+
+def times(value: float) -> str:
+    """How many times, in words of a sentence: two digits."""
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:.1f}" if rounded >= 1 else f"{rounded:.2f}"
+
+
+def sentence(text: str) -> str:
+    """What the analysis says, as a sentence of its own."""
+    spaced = PERCENT.sub("\N{NO-BREAK SPACE}%", text)
+    return f"{spaced[:1].upper()}{spaced[1:]}{'' if spaced.endswith('.') else '.'}" if spaced else ""
 
 
 def measured(value: float | int | str) -> str:

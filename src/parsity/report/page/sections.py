@@ -37,13 +37,18 @@ class Told:
         """The place of the goal to begin with."""
         return self.study.goals.index(headline_goal(self.study, self.analysis))
 
+    @property
+    def several(self) -> bool:
+        """Whether the study has several goals."""
+        return len(self.study.goals) > 1
+
     def each_goal(self, made: Callable[[Finding], Html]) -> Html:
         """What depends on the goal is there once for each; the page shows the one that is chosen."""
         return join(
             [
                 tag(
                     "div",
-                    tag("p", f"Goal: error {short(finding.goal)}", class_="which-goal"),
+                    tag("p", f"Goal: error {short(finding.goal)}", class_="which-goal") if self.several else None,
                     made(finding),
                     class_="for-goal shown" if number == self.first else "for-goal",
                     data_goal=number,
@@ -110,7 +115,7 @@ def _head(place: int, study: ReportedStudy) -> Html:
 
 
 def _goals(told: Told) -> Html | None:
-    if len(told.study.goals) < 2:
+    if not told.several:
         return None
     labels = [f"error {short(goal)}" for goal in told.study.goals]
     return choices("Goal", f"goal-{told.place}", labels, told.first, role="goal")

@@ -50,7 +50,10 @@ def _grid(finding: Finding) -> Html:
             row.append(_steps(found.estimate) if found is not None else "")
         rows.append(row)
     headings = ["batch size", *(called(curve.sparsity) for curve in finding.curves)]
-    return table(f"Steps to error {short(finding.goal)}, K*, with 95 % intervals", headings, rows)
+    trials = sorted({cell.steps.trials for curve in finding.curves for cell in curve.cells})
+    many = " to ".join(map(str, dict.fromkeys((trials[0], trials[-1])))) if trials else "0"
+    caption = f"Steps to error {short(finding.goal)}, K*, with 95 % intervals; n = {many} trials a cell"
+    return table(caption, headings, rows)
 
 
 def _steps(estimate: Estimate) -> Content:
@@ -59,10 +62,13 @@ def _steps(estimate: Estimate) -> Content:
     return [f"{estimate.value:,.0f}", tag("span", f" {bracketed(estimate)}", class_="interval")]
 
 
-def bracketed(estimate: Estimate) -> str:
-    """The interval between brackets; a side that is not bounded is left empty."""
-    low, high = ("" if side is None else about(side) for side in (estimate.low, estimate.high))
-    return f"[{low}, {high}]" if low or high else "[open]"
+def bracketed(estimate: Estimate, form: str = "about") -> str:
+    """The interval between brackets; a side that is not bounded is open."""
+    if estimate.low is None and estimate.high is None:
+        return "[open]"
+    written = factor if form == "factor" else about
+    low, high = ("open" if side is None else written(side) for side in (estimate.low, estimate.high))
+    return f"[{low}, {high}]"
 
 
 def _fits(finding: Finding) -> Html | None:
@@ -105,10 +111,15 @@ def _ratios(finding: Finding) -> Html | None:
         row: list[Content] = [f"{batch:,}"]
         for one in finding.ratios:
             ratio = by_batch.get((one.sparsity, batch))
-            row.append(factor(ratio.value) if ratio is not None else "")
+            row.append(_factor(ratio) if ratio is not None else "")
         rows.append(row)
     headings = ["batch size", *(called(one.sparsity) for one in finding.ratios)]
-    return table(f"Steps over those of the {called(finding.ratios[0].against)} network", headings, rows)
+    caption = f"Steps over those of the {called(finding.ratios[0].against)} network, with 95 % intervals"
+    return table(caption, headings, rows)
+
+
+def _factor(ratio: Estimate) -> Content:
+    return [factor(ratio.value), tag("span", f" {bracketed(ratio, 'factor')}", class_="interval")]
 
 
 def _winners(finding: Finding) -> Html:

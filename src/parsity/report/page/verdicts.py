@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from parsity.analysis import Claim, CurveAnalysis
 from parsity.report.page.findings import Finding
 from parsity.report.page.markup import Content, Html, join, tag
-from parsity.report.page.numbers import called, counted, short
+from parsity.report.page.numbers import called, counted, listed, percent, sentence, short
 from parsity.report.page.tables import table
 
 WORDS = {"holds": "holds", "does not": "does not hold", "cannot be said": "cannot be said"}
@@ -29,36 +29,44 @@ def _section(title: str, question: str, *content: Content) -> Html:
 
 
 def _budget(finding: Finding) -> Html:
-    rows = []
+    said = []
     for curve in finding.curves:
         last = curve.budget.last_gain
-        half = "" if last is None else f"The second half of the trials lowered it by {last:.0%}. "
-        rows.append(_line(called(curve.sparsity), curve.budget.verdict, half + _sentence(curve.budget.why)))
-    return _section("Budget", "Would more trials have found fewer steps?", tag("ul", rows, class_="lines"))
+        half = "" if last is None else f"The second half of the trials lowered it by {percent(last, 0)}. "
+        said.append((called(curve.sparsity), badge(curve.budget.verdict), half + sentence(curve.budget.why)))
+    return _section("Budget", "Would more trials have found fewer steps?", _lines(said))
 
 
-def _line(name: str, verdict: str, why: str) -> Html:
-    return tag("li", tag("strong", name), " ", badge(verdict), " ", tag("span", why))
+def _lines(said: Sequence[tuple[str, Html, str]]) -> Html:
+    """A line for each (name, badge, text), those that say the same together."""
+    together: dict[tuple[Html, str], list[str]] = {}
+    for name, mark, text in said:
+        together.setdefault((mark, text), []).append(name)
+    rows = [
+        tag("li", tag("strong", listed(names)), " ", mark, " ", tag("span", text))
+        for (mark, text), names in together.items()
+    ]
+    return tag("ul", rows, class_="lines")
 
 
 def _boundary(finding: Finding) -> Html:
     edges = [edge for curve in finding.curves for cell in curve.cells for edge in cell.edges]
     names = list(dict.fromkeys(edge.metaparameter for edge in edges))
-    rows = []
+    said = []
     for name in names:
         some = [edge.verdict for edge in edges if edge.metaparameter == name]
-        parts = [f"{some.count('interior')} inside"]
-        parts += [f"{some.count(side)} near the {side} end" for side in ("low", "high") if side in some]
         unsaid = some.count("cannot be said")
-        parts += [f"{unsaid} cannot be said"] if unsaid else []
         at_edge = "low" in some or "high" in some
         word = "at an edge" if at_edge else "cannot be said" if unsaid else "inside"
         kind = "care" if at_edge else "open" if unsaid else "good"
-        mark = tag("span", word, class_=f"badge {kind}")
-        text = f"Of {counted(len(some), 'cell')}: {', '.join(parts)}."
-        rows.append(tag("li", tag("strong", name.replace("_", " ")), " ", mark, " ", tag("span", text)))
-    if not rows:
-        rows = [tag("li", "The search space of this study is not known, so this cannot be said.")]
+        text = f"In all {counted(len(some), 'cell')}."
+        if at_edge or unsaid:
+            parts = [f"{some.count('interior')} inside"]
+            parts += [f"{some.count(side)} near the {side} end" for side in ("low", "high") if side in some]
+            parts += [f"{unsaid} cannot be said"] if unsaid else []
+            text = f"Of {counted(len(some), 'cell')}: {', '.join(parts)}."
+        said.append((name.replace("_", " "), tag("span", word, class_=f"badge {kind}"), text))
+    unknown = tag("p", "Nothing was found, or the search space is not known, so this cannot be said.", class_="lines")
     again = None
     if finding.analysis.space_to_try:
         again = tag(
@@ -71,16 +79,16 @@ def _boundary(finding: Finding) -> Html:
             class_="copied",
         )
     question = "Do the best metaparameters lie inside the search space?"
-    return _section("Boundary", question, tag("ul", rows, class_="lines"), again)
+    return _section("Boundary", question, _lines(said) if said else unknown, again)
 
 
 def _resolution(finding: Finding) -> Html:
-    rows = [_resolved(curve) for curve in finding.curves]
+    said = [found for curve in finding.curves if (found := _resolved(curve)) is not None]
     question = "Was the goal tested often enough, so that the check interval is small against K*?"
-    return _section("Resolution", question, tag("ul", [row for row in rows if row], class_="lines"))
+    return _section("Resolution", question, _lines(said))
 
 
-def _resolved(curve: CurveAnalysis) -> Html | None:
+def _resolved(curve: CurveAnalysis) -> tuple[str, Html, str] | None:
     cells = [cell.steps for cell in curve.cells if cell.steps.steps is not None]
     if not cells:
         return None
@@ -91,7 +99,7 @@ def _resolved(curve: CurveAnalysis) -> Html | None:
         worst = max(coarse, key=lambda steps: steps.resolution or 0)
         mark = tag("span", "coarse", class_="badge care")
         text = f"In {len(coarse)} of {counted(len(cells), 'cell')}; at batch {worst.batch_size:,}, {worst.warning}."
-    return tag("li", tag("strong", called(curve.sparsity)), " ", mark, " ", tag("span", text))
+    return called(curve.sparsity), mark, sentence(text)
 
 
 def claims(found: Sequence[Claim]) -> Html:
@@ -119,14 +127,9 @@ def _claim(claim: Claim) -> Html:
         for case in claim.cases
     ]
     cases = table("The cases", ["study", "goal", "sparsity", "verdict", "why"], rows, texts=("study", "verdict", "why"))
-    details = tag("details", tag("summary", counted(len(rows), "case")), cases)
+    details = tag("details", tag("summary", counted(len(rows), "case")), cases) if len(rows) > 1 else None
     return tag(
         "li",
-        tag("p", tag("strong", claim.statement), " ", badge(claim.verdict)),
-        tag("p", _sentence(claim.why), class_="note"),
-        details,
+        tag("p", badge(claim.verdict), class_="said"),
+        tag("div", tag("p", tag("strong", claim.statement)), tag("p", sentence(claim.why), class_="note"), details),
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}." if text and not text.endswith(".") else text
