@@ -23,7 +23,8 @@ WORDS = {
         "open where what was measured does not bound it."
     ),
     "outpaced": (
-        "A trial that was stopped after so many times K* steps as the study's patience says, without the goal. How many steps it would have needed is not known."
+        "A trial that was stopped without the goal after so many times K* steps as the study's patience says. How many "
+        "it would have needed is not known."
     ),
     "octave": "A factor of two. A fit within 1/3 octave is off by 26 % at most.",
 }
