@@ -11,7 +11,7 @@ demo: $(READY)          ## measure the embedded digits: 36 cells, a few minutes 
 	$(BIN)/parsity table demo/digits
 
 test: $(READY)          ## the default tests, on every core
-	$(BIN)/pytest -n auto -q
+	$(BIN)/pytest -n auto --dist loadgroup -q
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -39,7 +39,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key; may be repeated"
     )
     parser.add_argument("--workers", type=int, metavar="N", help="processes to use (default: one per core)")
-    parser.add_argument("--executor", choices=["local", "serial"], default="local", help="where trials are run")
+    parser.add_argument("--executor", choices=["local", "serial", "ray"], default="local", help="where trials are run")
+    parser.add_argument("--address", metavar="ADDR", help="of a Ray cluster (default: one of this machine's own)")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="a folder with the data set's files")
     parser.add_argument("--dry-run", action="store_true", help="say what would be run and what it would take")
 
@@ -57,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         ended = study.run(
             executor=arguments.executor,
             workers=arguments.workers,
+            address=arguments.address,
             data_folder=arguments.data_dir,
             watch=progress.show,
         )

@@ -4,7 +4,7 @@ from parsity.racing.bounds import Bounds, LocalBounds
 from parsity.racing.cell import Cell
 from parsity.racing.checkpoint import load_checkpoint, save_checkpoint
 from parsity.racing.runner import Runner
-from parsity.racing.scores import Scores
+from parsity.racing.scores import Scores, Shelf
 from parsity.racing.shard import Shard
 from parsity.racing.single import race
 
@@ -15,6 +15,7 @@ __all__ = [
     "Runner",
     "Scores",
     "Shard",
+    "Shelf",
     "load_checkpoint",
     "race",
     "save_checkpoint",

@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from parsity.errors import UsageError
 from parsity.results import CellResult
 from parsity.study.comparing import check_extension
 from parsity.study.costs import Costs
 from parsity.study.driver import Driver, How
-from parsity.study.executors import Executor, LocalExecutor, SerialExecutor
+from parsity.study.executors import Executor, LocalExecutor, RayExecutor, SerialExecutor
 from parsity.study.locking import driver_of, driving
 from parsity.study.planning import Piece
 from parsity.study.reading import find_spec
@@ -32,7 +32,7 @@ from parsity.study.store import CellState, Damage, SetAside, Store, StoredTrial,
 from parsity.study.tasks import Setting
 
 STORE = "study.sqlite"
-ExecutorName = Literal["local", "serial"]
+ExecutorName = Literal["local", "serial", "ray"]
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,7 @@ class Study:
         *,
         executor: ExecutorName = "local",
         workers: int | None = None,
+        address: str | None = None,
         data_folder: Path | None = None,
         checkpoint_seconds: float = 60.0,
         watch: Callable[[Driver], None] = lambda driver: None,
@@ -144,6 +145,7 @@ class Study:
         """Measure what is left. SIGINT and SIGTERM leave checkpoints and end the run; a second one ends it at once.
 
         ``workers`` processes are used, one per core unless given; ``watch`` is called with the driver now and then.
+        With executor ray, ``address`` is that of a cluster there is; all of it is used unless ``workers`` says less.
         """
         with driving(self.folder), self.store(writable=True) as store:
             spec = StudySpec.from_document(store.spec, str(self.folder))
@@ -156,7 +158,7 @@ class Study:
             run = store.begin_run(gather_provenance(threads=spec.threads))
             how: How = "failed"
             try:
-                with _executor(executor, setting, workers, spec) as crew:
+                with _executor(executor, setting, workers, address, spec) as crew:
                     driver = Driver(store, spec, setting, crew, run=run, watch=watch)
                     with _signals(driver) as caught:
                         how = driver.drive()
@@ -194,16 +196,30 @@ def _as_spec(spec: StudySpec | str | Mapping[str, Any]) -> StudySpec:
     return find_spec(spec) if isinstance(spec, str) else StudySpec.from_document(spec)
 
 
-def _executor(name: ExecutorName, setting: Setting, workers: int | None, spec: StudySpec) -> Executor:
+def _executor(
+    name: ExecutorName, setting: Setting, workers: int | None, address: str | None, spec: StudySpec
+) -> Executor:
+    if address is not None and name != "ray":
+        raise UsageError(f"address {address}: it goes with executor ray")
     if name == "serial":
         if workers not in (None, 1):
             raise UsageError(f"workers {workers}: the serial executor has one")
         return SerialExecutor(setting)
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers {workers}: it must be at least 1")
     if name == "local":
-        if workers is not None and workers < 1:
-            raise UsageError(f"workers {workers}: it must be at least 1")
         return LocalExecutor(setting, workers=workers or max(1, cores() // spec.threads))
-    raise UsageError(f"executor {name!r}: allowed are local, serial")
+    if name == "ray":
+        return RayExecutor(
+            setting,
+            address=address,
+            workers=workers,
+            threads=spec.threads,
+            gpu=spec.device.startswith("cuda"),
+            names=[*spec.ingredients.model_dump().values(), spec.criterion],
+            cores=cores(),
+        )
+    raise UsageError(f"executor {name!r}: allowed are {', '.join(get_args(ExecutorName))}")
 
 
 @contextmanager

@@ -18,14 +18,26 @@ TELL_EVERY = 0.5  # seconds between signs of life
 class Bench:
     """One process's place of work: the data set is loaded once, and tasks are run one after the other."""
 
-    def __init__(self, setting: Setting, listen: Listener, poll: Callable[[], None]) -> None:
-        """``listen`` takes events; ``poll`` is called every moment of training, and may raise to end the task."""
+    def __init__(
+        self,
+        setting: Setting,
+        listen: Listener,
+        poll: Callable[[], None],
+        *,
+        dataset: Dataset | None = None,
+        scores: Scores | None = None,
+    ) -> None:
+        """``listen`` takes events; ``poll`` is called every moment of training, and may raise to end the task.
+
+        The data set is loaded, and scores are kept in the study's folder, unless they are given.
+        """
         self._setting = setting
         self._listen = listen
         self._poll = poll
         self._spec = StudySpec.from_json(setting.spec)
         self._workload = self._spec.make_workload()
-        self._dataset: Dataset | None = None
+        self._dataset = dataset
+        self._scores = scores or Scores(setting.folder / "scores")
         self._news: _News | None = None
 
     def hear(self, goal: float, step: int) -> None:
@@ -73,7 +85,7 @@ class Bench:
             device=spec.device,
             test=spec.test,
             dataset=dataset,
-            scores=Scores(self._setting.folder / "scores"),
+            scores=self._scores,
         )
 
 

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from parsity.study.tasks import Listener, Task
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a worker is, and the number of the task it runs."""
+
+    node: str
+    process: int
+    task: int | None
 
 
 class Executor(ABC):
@@ -28,6 +38,11 @@ class Executor(ABC):
     @abstractmethod
     def idle(self) -> int:
         """How many more tasks it can take at once."""
+
+    @property
+    @abstractmethod
+    def crew(self) -> tuple[Place, ...]:
+        """The workers there are."""
 
     @abstractmethod
     def submit(self, task: Task) -> None:

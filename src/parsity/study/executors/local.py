@@ -13,6 +13,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import socket
 import sys
 import time
 import traceback
@@ -22,7 +23,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from parsity.errors import ParsityError
-from parsity.study.executors.contract import Executor
+from parsity.study.executors.contract import Executor, Place
 from parsity.study.tasks import Event, Failed, Finished, Listener, Setting, Stopped, StopRequestedError, Task
 
 logger = logging.getLogger(__name__)
@@ -58,6 +59,14 @@ class LocalExecutor(Executor):
     def idle(self) -> int:
         """How many workers have no task."""
         return 0 if self._stopping else sum(worker.task is None for worker in self._crew)
+
+    @property
+    def crew(self) -> tuple[Place, ...]:
+        """The processes there are."""
+        node = socket.gethostname()
+        return tuple(
+            Place(node, worker.process.pid or 0, worker.task.number if worker.task else None) for worker in self._crew
+        )
 
     def submit(self, task: Task) -> None:
         """Hand the task to an idle worker."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import traceback
 from typing import TYPE_CHECKING
 
 from parsity.errors import ParsityError
-from parsity.study.executors.contract import Executor
+from parsity.study.executors.contract import Executor, Place
 from parsity.study.tasks import Failed, Listener, Setting, Stopped, StopRequestedError, Task
 
 if TYPE_CHECKING:
@@ -31,6 +33,11 @@ class SerialExecutor(Executor):
     def idle(self) -> int:
         """One, between tasks."""
         return int(self._task is None and not self.asked_to_stop)
+
+    @property
+    def crew(self) -> tuple[Place, ...]:
+        """This process."""
+        return (Place(socket.gethostname(), os.getpid(), self._task.number if self._task else None),)
 
     def submit(self, task: Task) -> None:
         """Keep the task for the next `wait`."""

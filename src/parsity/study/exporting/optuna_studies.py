@@ -13,8 +13,8 @@ from typing import Any
 
 from parsity.results import CellResult, Complete, Outcome, TrialResult
 from parsity.study.exporting.columns import about
-from parsity.study.exporting.extras import needed
 from parsity.study.exporting.text import plain
+from parsity.study.extras import needed
 from parsity.study.store import Store
 
 _STATES = {"complete": "COMPLETE", "incomplete": "PRUNED", "outpaced": "PRUNED", "infeasible": "FAIL"}

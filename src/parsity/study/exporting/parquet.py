@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from parsity.study.exporting.columns import TABLE_COLUMNS, TRIAL_COLUMNS, Column, about, flat, table_rows, trial_rows
-from parsity.study.exporting.extras import needed
 from parsity.study.exporting.text import plain
+from parsity.study.extras import needed
 from parsity.study.store import Store
 
 _TYPES = {int: "int64", float: "float64", str: "string", bool: "bool_"}
