@@ -113,6 +113,11 @@ def listening(processes: list[int]) -> set[str]:
     return found
 
 
+def own_folders() -> set[Path]:
+    """Of clusters of our own: beside the usual temporary folder where that has too long a path for sockets."""
+    return set(Path("/tmp").glob("parsity-ray-*"))  # noqa: S108
+
+
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 
 
@@ -129,7 +134,7 @@ def test_a_cluster_of_its_own_is_reached_by_nobody_else_and_leaves_nothing(tmp_p
     while driver.poll() is None and not any(study.folder.glob("scores/*")):
         time.sleep(0.05)
     there = descendants(driver.pid)
-    folders = set(Path("/tmp").glob("parsity-ray-*"))  # sockets need a short path
+    folders = own_folders()  # sockets need a short path
     addresses = listening(there)
     driver.send_signal(signal.SIGINT)
     out, talk = driver.communicate(timeout=60)
@@ -140,7 +145,7 @@ def test_a_cluster_of_its_own_is_reached_by_nobody_else_and_leaves_nothing(tmp_p
     assert addresses <= LOOPBACK
     assert b"ray" not in talk.lower().replace(str(tmp_path).lower().encode(), b"")
     assert not list(scratch.iterdir())
-    assert folders - set(Path("/tmp").glob("parsity-ray-*"))
+    assert folders - own_folders()
     deadline = time.monotonic() + 20
     while any(Path(f"/proc/{process}").exists() for process in there):
         assert time.monotonic() < deadline

@@ -51,7 +51,7 @@ class Cluster:
         }
         if address is None:
             short = len(tempfile.gettempdir()) <= LONGEST
-            self._folder = Path(tempfile.mkdtemp(prefix="parsity-ray-", dir=None if short else "/tmp"))
+            self._folder = Path(tempfile.mkdtemp(prefix="parsity-ray-", dir=None if short else "/tmp"))  # noqa: S108 - private
             options |= {
                 "address": "local",
                 "num_cpus": cpus,
