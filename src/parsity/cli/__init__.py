@@ -32,6 +32,7 @@ VERBS = {
     "report": "write one HTML file about studies: the answer, the curves, how far to trust it",
     "figures": "draw the paper's figures from stored results",
     "compare": "lay two studies side by side",
+    "smoothness": "measure the Lipschitz constant along training, and the constants of the theory",
     "prune": "prune a network at initialisation and say what is left of each layer",
 }
 

@@ -56,6 +56,14 @@ class Replica(ABC):
     def update(self, gradient: Tensor, rule: Rule, step: int) -> None:
         """Take step number ``step`` with a gradient that was come by elsewhere; its pruned entries are zero."""
 
+    def deviations(self, images: Tensor, centre: Tensor) -> Tensor:
+        """|gradient of one image - ``centre``|^2 for each image, in float64.
+
+        ``centre`` is zero where entries are pruned, as gradients are, such as their mean.
+        """
+        each = (self.gradient(image[None])[1].double() - centre for image in images)
+        return torch.stack([difference.square().sum() for difference in each])
+
     @abstractmethod
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one; an image is right if that is above zero."""

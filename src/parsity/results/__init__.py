@@ -2,14 +2,20 @@
 
 from parsity.results.cell import CellResult, TrialResult, Winner, settled
 from parsity.results.outcomes import Complete, Incomplete, Infeasible, Outcome, Outpaced, Status, outcome_from_row
+from parsity.results.smoothness import CurvaturePoint, LipschitzPoint, NoisePoint, Smoothness, SmoothnessCurve
 
 __all__ = [
     "CellResult",
     "Complete",
+    "CurvaturePoint",
     "Incomplete",
     "Infeasible",
+    "LipschitzPoint",
+    "NoisePoint",
     "Outcome",
     "Outpaced",
+    "Smoothness",
+    "SmoothnessCurve",
     "Status",
     "TrialResult",
     "Winner",

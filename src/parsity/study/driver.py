@@ -89,7 +89,6 @@ class Driver:
         self.running: dict[int, Running] = {}
         self.newest: CellResult | None = None
         self.asked_to_stop = False
-        """Set by a signal handler, which may do no more than that; the loop does the rest."""
         self.stopping = False
         self.started = time.monotonic()
 
@@ -127,6 +126,10 @@ class Driver:
             if trials:
                 pieces.append(Piece(piece.cell, trials, self._costs.seconds(piece.cell, len(trials))))
         return pieces
+
+    def ask_to_stop(self) -> None:
+        """All that a signal handler may do; the loop does the rest."""
+        self.asked_to_stop = self.executor.asked_to_stop = True
 
     def stop(self) -> None:
         """Let every task leave its checkpoint, and end."""

@@ -9,22 +9,18 @@ driver.pid      who is at work now
 from __future__ import annotations
 
 import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any, Literal, get_args
 
 from parsity.errors import UsageError
 from parsity.results import CellResult
+from parsity.storage import driver_of, driving, told_to_stop
 from parsity.study.comparing import check_extension
 from parsity.study.costs import Costs
 from parsity.study.driver import Driver, How
 from parsity.study.executors import Executor, LocalExecutor, RayExecutor, SerialExecutor
-from parsity.study.locking import driver_of, driving
 from parsity.study.planning import Piece
 from parsity.study.reading import find_spec
 from parsity.study.spec import StudySpec
@@ -32,6 +28,7 @@ from parsity.study.store import CellState, Damage, SetAside, Store, StoredTrial,
 from parsity.study.tasks import Setting
 
 STORE = "study.sqlite"
+LOCK = "driver.pid"
 ExecutorName = Literal["local", "serial", "ray"]
 
 
@@ -67,7 +64,7 @@ class Study:
         folder = Path(folder)
         spec = _as_spec(spec)
         if (folder / STORE).exists():
-            with driving(folder), Store.open(folder / STORE, writable=True) as store:
+            with driving(folder / LOCK), Store.open(folder / STORE, writable=True) as store:
                 old = StudySpec.from_document(store.spec, str(folder))
                 if check_extension(old, spec, str(folder)):
                     store.grow(spec.document(), identity=spec.identity)
@@ -76,7 +73,7 @@ class Study:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"{folder}: cannot be made: {error.strerror}") from error
-        with driving(folder):
+        with driving(folder / LOCK):
             Store.create(folder / STORE, spec=spec.document(), identity=spec.identity).close()
         return cls(folder)
 
@@ -130,7 +127,7 @@ class Study:
     @property
     def driver(self) -> int | None:
         """The process that is at work on the study, if any."""
-        return driver_of(self.folder)
+        return driver_of(self.folder / LOCK)
 
     def run(
         self,
@@ -147,7 +144,7 @@ class Study:
         ``workers`` processes are used, one per core unless given; ``watch`` is called with the driver now and then.
         With executor ray, ``address`` is that of a cluster there is; all of it is used unless ``workers`` says less.
         """
-        with driving(self.folder), self.store(writable=True) as store:
+        with driving(self.folder / LOCK), self.store(writable=True) as store:
             spec = StudySpec.from_document(store.spec, str(self.folder))
             setting = Setting(
                 spec=spec.to_json(),
@@ -160,7 +157,7 @@ class Study:
             try:
                 with _executor(executor, setting, workers, address, spec) as crew:
                     driver = Driver(store, spec, setting, crew, run=run, watch=watch)
-                    with _signals(driver) as caught:
+                    with told_to_stop(driver.ask_to_stop) as caught:
                         how = driver.drive()
             finally:
                 store.end_run(run, how)
@@ -220,26 +217,3 @@ def _executor(
             cores=cores(),
         )
     raise UsageError(f"executor {name!r}: allowed are {', '.join(get_args(ExecutorName))}")
-
-
-@contextmanager
-def _signals(driver: Driver) -> Iterator[list[int]]:
-    """While within, SIGINT and SIGTERM stop the driver; the list tells which came."""
-    caught: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield caught
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if caught:
-            # The second one: at once. Workers end when their driver is gone; the store is safe at any moment.
-            os._exit(128 + number)
-        caught.append(number)
-        driver.asked_to_stop = driver.executor.asked_to_stop = True
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield caught
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Literal
 
-Purpose = Literal["weights", "order", "pruning", "network"]
+Purpose = Literal["weights", "order", "pruning", "network", "noise", "curvature"]
 
 
 def derived_seed(seed: int, purpose: Purpose, trial: int) -> int:

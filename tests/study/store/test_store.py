@@ -14,8 +14,8 @@ from make_believe import GOALS, add, best_steps, finish, finished_digest, make_s
 
 from parsity.errors import BusyError, DamagedError, ParsityError, UsageError
 from parsity.results import Complete, Infeasible, Outpaced, TrialResult, settled
+from parsity.storage import connection
 from parsity.study import AlreadyStoredError, Store, gather_provenance, verify
-from parsity.study.store import connection
 
 
 def trial(number: int, **outcomes) -> TrialResult:

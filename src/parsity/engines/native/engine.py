@@ -160,6 +160,19 @@ class NativeReplica(Replica):
             gradient.masked_fill_(self._kept == 0, 0)
         return loss.value, self._whole(gradient)
 
+    def deviations(self, images: Tensor, centre: Tensor) -> Tensor:
+        """|gradient of one image - ``centre``|^2 for each image, surviving entries only."""
+        engine, deviations = self._engine, torch.empty(len(images), dtype=torch.float64)
+        images, centre = images.to(torch.int64).contiguous(), centre.to(torch.float32)[self._index]
+        with engine.lock:
+            status = engine.library.network_deviations(
+                *(engine.handle, self._plan.handle, engine.source, pointer(self._weights, torch.float32)),
+                *(pointer(self._kept, torch.uint8), pointer(centre, torch.float32), pointer(images, torch.int64)),
+                *(len(images), pointer(engine.scratch, torch.float32), pointer(deviations, torch.float64)),
+            )
+        _check(status, engine.dataset)
+        return deviations
+
     def margins(self, images: Tensor) -> Tensor:
         """By how much the label's logit exceeds the highest other one."""
         engine, margins = self._engine, torch.empty(len(images))

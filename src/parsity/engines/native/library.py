@@ -121,6 +121,11 @@ def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
     ]
     library.network_gradient.argtypes = [network, plan, source, numbers, numbers, c_int64, numbers, POINTER(c_double)]
     library.network_margins.argtypes = [network, plan, source, numbers, numbers, c_int64, numbers]
-    for function in (library.network_advance, library.network_gradient, library.network_margins):
+    library.network_deviations.argtypes = [
+        *[network, plan, source, numbers, numbers, numbers],
+        *[numbers, c_int64, numbers, numbers],
+    ]
+    passes = (library.network_advance, library.network_gradient, library.network_deviations, library.network_margins)
+    for function in passes:
         function.restype = c_int32
     return library

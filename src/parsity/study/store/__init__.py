@@ -1,11 +1,10 @@
 """Where a study's results are kept; `Store` is the contract."""
 
+from parsity.storage import UnwritableError, gather_provenance
 from parsity.study.store.adding import AlreadyStoredError
 from parsity.study.store.comparing import ComparedRow, Comparison, compare
-from parsity.study.store.connection import UnwritableError
 from parsity.study.store.grid import Grid
 from parsity.study.store.overview import Overview, Spent
-from parsity.study.store.provenance import gather_provenance
 from parsity.study.store.reading import SetAside
 from parsity.study.store.rows import StoredTrial
 from parsity.study.store.store import Store

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from parsity.errors import ParsityError, UsageError
 from parsity.results import TrialResult
-from parsity.study.store.digests import joint_digest, row_digest
+from parsity.storage import joint_digest, row_digest
 from parsity.study.store.grid import Grid
 from parsity.study.store.reading import (
     CellRow,

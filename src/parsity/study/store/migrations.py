@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from parsity.results import TrialResult, outcome_from_row
-from parsity.study.store import schema
+from parsity.storage import MisfitError, guarded, write_transaction
 from parsity.study.store.adding import add_results, add_run, add_run_end, add_spec
-from parsity.study.store.connection import MisfitError, guarded, write_transaction
 from parsity.study.store.grid import Grid
 from parsity.study.store.reading import checked
 from parsity.study.store.rows import Circumstances
+from parsity.study.store.schema import LAYOUT
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
@@ -25,8 +25,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     while True:
         with write_transaction(connection, path):
             # Asked inside the transaction: somebody else may have been faster.
-            found = schema.version(connection, path)
-            if found >= schema.VERSION:
+            found = LAYOUT.version_of(connection, path)
+            if found >= LAYOUT.version:
                 return
             _STEPS[found](connection)
             connection.execute(f"PRAGMA user_version={found + 1}")
@@ -62,7 +62,7 @@ def _from_0(connection: sqlite3.Connection) -> None:
     ).fetchall()
     for table in ("study", "runs", "results"):
         connection.execute(f"DROP TABLE {table}")
-    schema.create_tables(connection)
+    LAYOUT.create(connection)
     add_spec(connection, stored, identity, spec)
     for row in runs:
         number, started, ended, how, provenance = checked("runs", f"run {row[0]}", row)

@@ -11,8 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from parsity.study.store.connection import MisfitError
-from parsity.study.store.digests import joint_digest, row_digest
+from parsity.storage import MisfitError, joint_digest, row_digest
 from parsity.study.store.rows import COLUMNS, Row, sign
 
 

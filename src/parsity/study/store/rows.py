@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from parsity.errors import UsageError
 from parsity.results import Complete, Outcome, TrialResult, outcome_from_row
-from parsity.study.store.digests import canonical, row_digest
+from parsity.storage import canonical, row_digest
 
 
 class Row(NamedTuple):

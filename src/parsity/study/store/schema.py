@@ -7,17 +7,11 @@ number and joint digest of its trials' rows, and ``head`` how many rows the othe
 
 from __future__ import annotations
 
-import sqlite3
-from functools import cache
-from pathlib import Path
+from parsity.storage import Layout
 
-from parsity.errors import DamagedError, ParsityError
-from parsity.study.store.connection import WHAT_TO_DO
-
-APPLICATION_ID = 0x50727379  # "Prsy"
 VERSION = 1
 
-TABLES = """
+_TABLES = """
 CREATE TABLE head (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     specs INTEGER NOT NULL,
@@ -92,57 +86,4 @@ CREATE TABLE set_aside (
 ) STRICT, WITHOUT ROWID;
 """
 
-
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables of this version; the caller has begun a transaction."""
-    for statement in TABLES.split(";\n"):
-        if statement.strip():
-            connection.execute(statement)
-    stamp(connection)
-
-
-def stamp(connection: sqlite3.Connection) -> None:
-    """Say whose file this is, and of what version."""
-    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version={VERSION}")
-
-
-def version(connection: sqlite3.Connection, path: Path) -> int:
-    """The version of the tables in a file, once it is known to be a study's."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise DamagedError(f"{path} is no Parsity study, or its beginning is damaged; {WHAT_TO_DO}")
-    if not 0 <= found <= VERSION:
-        raise ParsityError(
-            f"{path}: its tables are of version {found}, and this Parsity knows up to {VERSION}: "
-            "a newer Parsity wrote it, or its beginning is damaged"
-        )
-    return int(found)
-
-
-def check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file whose tables are not exactly those of this version."""
-    found = dict(_tables(connection))
-    for name, sql in _expected().items():
-        if found.get(name) != sql:
-            raise DamagedError(f"{path} is damaged: table {name!r} is not as it was made; {WHAT_TO_DO}")
-    strange = sorted(set(found) - set(_expected()))
-    if strange:
-        raise DamagedError(f"{path} is damaged: it has a table {strange[0]!r} that no study has; {WHAT_TO_DO}")
-
-
-@cache
-def _expected() -> dict[str, str | None]:
-    connection = sqlite3.connect(":memory:")
-    try:
-        create_tables(connection)
-        return dict(_tables(connection))
-    finally:
-        connection.close()
-
-
-def _tables(connection: sqlite3.Connection) -> list[tuple[str, str | None]]:
-    return connection.execute(
-        "SELECT type || ' ' || name || ' of ' || tbl_name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'"
-    ).fetchall()
+LAYOUT = Layout("study", 0x50727379, VERSION, _TABLES)  # "Prsy"

@@ -35,15 +35,15 @@ from typing import Any, Self
 
 from parsity.errors import UsageError
 from parsity.results import CellResult, TrialResult
-from parsity.study.store import adding, cells, reading, schema, tables
+from parsity.storage import UnwritableError, canonical, connect, guarded, read_transaction, write_transaction
+from parsity.study.store import adding, cells, reading, tables
 from parsity.study.store.asked import cell_endings, grid_endings, newest_spec
-from parsity.study.store.connection import UnwritableError, connect, guarded, read_transaction, write_transaction
-from parsity.study.store.digests import canonical
 from parsity.study.store.grid import Grid
 from parsity.study.store.migrations import migrate, migrated_copy
 from parsity.study.store.overview import Overview, overview
 from parsity.study.store.reading import SetAside
 from parsity.study.store.rows import Circumstances, StoredTrial
+from parsity.study.store.schema import LAYOUT
 from parsity.study.store.tables import CellState, TableRow
 from parsity.study.store.verifying import Damage, verify_connection
 from parsity.whole_file import write_whole
@@ -67,7 +67,7 @@ class Store:
         if path.exists():
             raise UsageError(f"{path}: there is something already")
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as memory:
-            schema.create_tables(memory)
+            LAYOUT.create(memory)
             adding.add_spec(memory, _now(), identity, canonical(spec))
             contents = memory.serialize()
         try:
@@ -82,14 +82,14 @@ class Store:
         connection = connect(path, writable=writable)
         try:
             with guarded(path):
-                if schema.version(connection, path) < schema.VERSION:
+                if LAYOUT.version_of(connection, path) < LAYOUT.version:
                     if writable:
                         migrate(connection, path)
                     else:
                         connection = migrated_copy(connection, path)
             store = cls(path, connection, writable=writable)
             with store._reading() as inside:
-                schema.check_tables(inside, path)
+                LAYOUT.check(inside, path)
                 reading.read_specs(inside)
         except BaseException:
             connection.close()

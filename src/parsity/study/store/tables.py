@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parsity.results import Status
-from parsity.study.store.digests import joint_digest, row_digest
+from parsity.storage import joint_digest, row_digest
 from parsity.study.store.grid import Grid
 from parsity.study.store.reading import SetAside, newest, read_cells, read_rows
 from parsity.study.store.rows import Row

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parsity.errors import DamagedError, ParsityError
+from parsity.storage import MisfitError, connect, guarded, one_line, read_transaction
 from parsity.study.store import reading
-from parsity.study.store.connection import MisfitError, connect, guarded, one_line, read_transaction
 from parsity.study.store.grid import Grid
 from parsity.study.store.migrations import migrated_copy
 from parsity.study.store.reading import CellRow
 from parsity.study.store.rows import COLUMNS, Row, from_row, sign
-from parsity.study.store.schema import VERSION, check_tables, version
+from parsity.study.store.schema import LAYOUT
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def verify(path: Path) -> list[Damage]:
         try:
             with guarded(path):
                 found = _gather(connection, path, ("pages",))
-                if not found and version(connection, path) < VERSION:
+                if not found and LAYOUT.version_of(connection, path) < LAYOUT.version:
                     connection = migrated_copy(connection, path)
             return found or verify_connection(connection, path)
         finally:
@@ -77,8 +77,8 @@ def _pages(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
 
 
 def _tables(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
-    version(connection, path)
-    check_tables(connection, path)
+    LAYOUT.version_of(connection, path)
+    LAYOUT.check(connection, path)
     yield from ()
 
 

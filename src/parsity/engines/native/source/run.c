@@ -123,6 +123,39 @@ int32_t network_gradient(struct network *network, const struct plan *plan, const
     return FINE;
 }
 
+/* |gradient - centre|^2 over what is kept. Lanes are emptied into a double before their float32 sums grow inexact. */
+static double squared_distance(const float *gradient, const float *centre, const uint8_t *kept, int64_t count) {
+    double total = 0;
+    for (int64_t first = 0; first < count; first += 64 * LANES) {
+        const int64_t last = count - first < 64 * LANES ? count : first + 64 * LANES;
+        vec sum = {0};
+        int64_t i = first;
+        for (; i + LANES <= last; i += LANES) {
+            vec difference = load(gradient + i) - load(centre + i);
+            if (kept) difference = keep(load_bytes(kept + i) != 0, difference);
+            sum += difference * difference;
+        }
+        for (int lane = 0; lane < LANES; lane++) total += (double)sum[lane];
+        for (; i < last; i++)
+            if (!kept || kept[i]) total += (double)(gradient[i] - centre[i]) * (double)(gradient[i] - centre[i]);
+    }
+    return total;
+}
+
+int32_t network_deviations(struct network *network, const struct plan *plan, const struct source *source, const float *weights,
+                           const uint8_t *kept, const float *centre, const int64_t *which, int64_t count,
+                           float *gradient, double *deviations) {
+    if (!all_there(source, which, count)) return NO_SUCH_IMAGE;
+    unsigned long before = flush_denormals();
+    struct pass pass = {.network = network, .plan = plan, .weights = weights, .gradient = gradient};
+    for (int64_t i = 0; i < count; i++) {
+        batch_gradient(&pass, source, which + i, 1);
+        deviations[i] = squared_distance(gradient, centre, kept, plan->count);
+    }
+    restore_denormals(before);
+    return FINE;
+}
+
 int32_t network_margins(struct network *network, const struct plan *plan, const struct source *source, const float *weights,
                         const int64_t *which, int64_t count, float *margins) {
     if (!all_there(source, which, count)) return NO_SUCH_IMAGE;

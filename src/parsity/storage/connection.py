@@ -1,4 +1,4 @@
-"""The connection to a study's file: how it is opened, how transactions are made, what SQLite's errors mean here.
+"""The connection to a file of results: how it is opened, how transactions are made, what SQLite's errors mean here.
 
 Only the writer's connection can change the file. A reader opens it read-only and needs no permission to write, neither
 to the file nor to its folder - even when a writer died in the middle of a commit and left a rollback journal behind.
@@ -77,10 +77,10 @@ def one_line(error: Exception) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
-def connect(path: Path, *, writable: bool) -> sqlite3.Connection:
-    """Open the file at ``path``, which must exist."""
+def connect(path: Path, *, writable: bool, what: str = "study") -> sqlite3.Connection:
+    """Open the file at ``path``, which must exist; ``what`` it holds."""
     if not path.is_file():
-        raise UsageError(f"{path}: there is no study here")
+        raise UsageError(f"{path}: there is no {what} here")
     with guarded(path):
         if writable:
             return _open(path, "rw")

@@ -1,4 +1,4 @@
-"""One driver at a time: a lock on the study's folder that its holder's death lets go."""
+"""One driver at a time: a lock on a file in the folder that its holder's death lets go."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from parsity.errors import BusyError, ParsityError
 
 
 @contextlib.contextmanager
-def driving(folder: Path) -> Iterator[None]:
-    """Be the only driver of the study in ``folder``, or raise `BusyError` that names the one there is."""
-    path = folder / "driver.pid"
+def driving(path: Path) -> Iterator[None]:
+    """Hold the lock at ``path``, a file of its own, or raise `BusyError` that names the process that does."""
     try:
         stream = path.open("a+")
     except OSError as error:
@@ -25,7 +24,7 @@ def driving(folder: Path) -> Iterator[None]:
         except BlockingIOError:
             stream.seek(0)
             holder = stream.read().strip() or "unknown"
-            raise BusyError(f"{folder}: another driver is at work on this study (process {holder})") from None
+            raise BusyError(f"{path.parent}: another driver is at work here (process {holder})") from None
         stream.seek(0)
         stream.truncate()
         stream.write(f"{os.getpid()}\n")
@@ -35,10 +34,10 @@ def driving(folder: Path) -> Iterator[None]:
         stream.truncate(0)
 
 
-def driver_of(folder: Path) -> int | None:
-    """The process that drives the study now, if any."""
+def driver_of(path: Path) -> int | None:
+    """The process that holds the lock at ``path`` now, if any."""
     try:
-        with (folder / "driver.pid").open() as stream:
+        with path.open() as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
