@@ -9,6 +9,9 @@ READY  := $(VENV)/.ready
 demo: $(READY)          ## measure the embedded digits: 36 cells, a few minutes on two cores
 	$(BIN)/parsity run digits --folder demo/digits
 	$(BIN)/parsity table demo/digits
+	$(BIN)/parsity figures demo/digits --to demo/figures --format svg,png
+	$(BIN)/parsity report demo/digits --output demo/report.html
+	@echo "figures: demo/figures; the report, for any browser: $(CURDIR)/demo/report.html"
 
 test: $(READY)          ## the default tests, on every core
 	$(BIN)/pytest -n auto --dist loadgroup -q

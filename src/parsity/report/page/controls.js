@@ -32,6 +32,7 @@ function control(section, place, state) {
 
 function slide(section, place, state, study) {
   const slider = one('[data-role="batch"]', section);
+  if (!slider) return;
   slider.max = Math.max(0, study.batches.length - 1);
   slider.value = state.batch;
   const show = () => {
@@ -49,6 +50,7 @@ function slide(section, place, state, study) {
 
 function chooseAxes(section, state, every) {
   const place = one('[data-role="axes"]', section);
+  if (!place) return;
   for (const role of ["x", "y"]) {
     const label = document.createElement("label"), select = document.createElement("select");
     select.dataset.role = role;

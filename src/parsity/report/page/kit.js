@@ -18,6 +18,7 @@ const whole = (value) => Math.round(value).toLocaleString("en-GB");
 
 // A number as people write it: four digits, no needless zeros.
 function written(value) {
+  if (value === null || value === undefined) return "not finite";
   if (typeof value !== "number") return clean(value);
   if (Number.isInteger(value)) return whole(value);
   return Math.abs(value) >= 1000 ? whole(value) : String(Number(value.toPrecision(4)));

@@ -10,6 +10,8 @@ from parsity.report.page.trust import reasons, verdict
 
 NEAR_ONE = 0.05
 """A ratio this close to 1 is no difference to speak of."""
+STILL_LINEAR = 4.0
+"""With a critical batch so many times the largest measured, scaling is linear all the way: its slope there is 0.8."""
 SPREAD = 1.2
 """Ratios that differ by less than this factor between batch sizes are told by their mean alone."""
 
@@ -40,7 +42,7 @@ def _batches(curve: CurveAnalysis, goal: float) -> Html:
         few = counted(len(measured), "batch size")
         return join(f"For {who}, {few} reached {error}; it takes 3 to say up to where larger batches pay.")
     found, _ = critical_batch(curve.scaling)
-    if found.value is None:
+    if found.value is None or found.value >= STILL_LINEAR * largest:
         way = f"all the way to {largest:,} images a step, the largest measured"
         return join(f"For {who}, twice the batch takes half the steps to {error} {way}. Where that ends lies beyond.")
     if found.value < least / 2:

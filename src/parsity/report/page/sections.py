@@ -68,9 +68,9 @@ class Part:
 
 PARTS = (
     Part("Curves", lambda told: curves(told.place, with_ratios=bool(told.analysis.ratios))),
-    Part("Clouds", lambda told: clouds(told.place)),
-    Part("Verdicts", lambda told: told.each_goal(verdicts)),
-    Part("Tables", lambda told: told.each_goal(tables)),
+    Part("Clouds", lambda told: clouds(told.place) if told.analysis.curves else None),
+    Part("Verdicts", lambda told: told.each_goal(verdicts) if told.analysis.curves else None),
+    Part("Tables", lambda told: told.each_goal(tables) if told.analysis.curves else None),
     Part("Provenance", lambda told: provenance(told.study)),
 )
 

@@ -49,8 +49,11 @@ def verdict(found: list[Reason]) -> Verdict:
 def _whole(finding: Finding) -> Iterator[Reason]:
     study = finding.study
     if study.unfinished:
-        left = f"{study.unfinished} of {counted(len(study.progress), 'cell')} are not finished"
-        yield Reason("bad", f"{left}, and trials that are missing might need fewer steps.")
+        done = len(study.progress) - study.unfinished
+        text = f"only {done} of {counted(len(study.progress), 'cell')} {'is' if done == 1 else 'are'} finished"
+        yield Reason(
+            "bad", f"{text if done else 'no cell is finished'}; missing trials may need fewer steps.".capitalize()
+        )
     aside = sum(cell.set_aside for cell in study.progress)
     if aside:
         yield Reason("care", f"{counted(aside, 'trial was', 'trials were')} set aside, and might have won.")
