@@ -30,6 +30,7 @@ VERBS = {
     "export": "write a study's results in another format",
     "import": "make a study of exported results, or of those in the batch-science layout",
     "report": "write one HTML file about studies: the answer, the curves, how far to trust it",
+    "analyse": "fit the scaling, compare sparse with dense, judge the search and the paper's claims",
     "figures": "draw the paper's figures from stored results",
     "compare": "lay two studies side by side",
     "smoothness": "measure the Lipschitz constant along training, and the constants of the theory",

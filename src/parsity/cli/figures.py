@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,13 +56,13 @@ class _Plan:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw them, and print where each is."""
-    from parsity.cli.measured import measured_studies
+    from parsity.cli.measured import measured_studies, with_goal
     from parsity.cli.tables import print_json
     from parsity.report.figures import ALL, PAPER, find_kinds
 
     kinds = find_kinds(arguments.which)
     formats = _formats(arguments.format)
-    studies = [_with_goal(study, arguments.goal) for study in measured_studies(arguments.folders)]
+    studies = [with_goal(study, arguments.goal) for study in measured_studies(arguments.folders)]
     plans, left_out = _plans(studies, kinds, alone=arguments.goal is not None)
     drawn = {plan.kind for plan in plans}
     lacking = [] if ALL in arguments.which.split(",") else [one for one in left_out if one["figure"] not in drawn]
@@ -92,16 +92,6 @@ def _formats(text: str) -> list[Format]:
         if word not in FORMATS:
             raise UsageError(f"--format {word!r}: allowed are {', '.join(FORMATS)}")
     return [form for form in FORMATS if form in words]
-
-
-def _with_goal(study: MeasuredStudy, goal: float | None) -> MeasuredStudy:
-    """The study with one of its goals alone: the others need not be analysed."""
-    if goal is None:
-        return study
-    goals = sorted({one for cell in study.cells for one in cell.goals})
-    if goals and goal not in goals:
-        raise UsageError(f"--goal {goal:g}: {study.name} has {', '.join(f'{one:g}' for one in goals)}")
-    return replace(study, cells=tuple(replace(cell, goals=(goal,)) for cell in study.cells))
 
 
 def _plans(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parsity.cli.studies import open_study
+from parsity.errors import UsageError
 
 if TYPE_CHECKING:
     from parsity.analysis import MeasuredStudy
@@ -53,6 +54,16 @@ def measured_studies(folders: Sequence[Path]) -> list[MeasuredStudy]:
     found = [measured_study(folder) for folder in folders]
     found = _told_apart(found, [folder.absolute().name for folder in folders])
     return _told_apart(found, [f"{study.name}-{place}" for place, study in enumerate(found, start=1)])
+
+
+def with_goal(study: MeasuredStudy, goal: float | None) -> MeasuredStudy:
+    """The study with one of its goals alone: the others need not be analysed."""
+    if goal is None:
+        return study
+    goals = sorted({one for cell in study.cells for one in cell.goals})
+    if goals and goal not in goals:
+        raise UsageError(f"--goal {goal:g}: {study.name} has {', '.join(f'{one:g}' for one in goals)}")
+    return replace(study, cells=tuple(replace(cell, goals=(goal,)) for cell in study.cells))
 
 
 def _told_apart(studies: Sequence[MeasuredStudy], names: Sequence[str]) -> list[MeasuredStudy]:

@@ -21,12 +21,18 @@ def completed(document: Mapping[str, Any]) -> dict[str, Any]:
     workload = given.get("workload")
     built_in = WORKLOADS.get(workload) if isinstance(workload, str) else None
     found = {**(_of_built_in(built_in) if built_in else _of_own()), **given}
-    names = taken(workload)
     space = found.get("space", {})
-    if names is not None and isinstance(space, Mapping):
-        usual = {name: usual_range(name) for name in USUAL_RANGES if name in names.needed}
-        found["space"] = {**usual, **space}
+    if taken(workload) is not None and isinstance(space, Mapping):
+        found["space"] = {**usual_space(workload), **space}
     return found
+
+
+def usual_space(workload: object) -> dict[str, Any]:
+    """What is searched where a study file does not say: a built-in workload's ranges, or the paper's for one's own."""
+    if isinstance(workload, str) and workload in WORKLOADS:
+        return WORKLOADS[workload].space.to_spec()
+    names = taken(workload)
+    return {name: usual_range(name) for name in USUAL_RANGES if names is not None and name in names.needed}
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ class Pace:
 
 
 PACES = {
-    "digits-cnn": Pace(linear=800, floor=20, images=68_000, overhead=16),
+    "digits-cnn": Pace(linear=400, floor=12, images=68_000, overhead=16),
     "simple-cnn": Pace(linear=60_000, floor=140, images=10_000, overhead=4),
     "resnet-8": Pace(linear=100_000, floor=300, images=2_500, overhead=6),
 }

@@ -25,7 +25,7 @@ PAPER_SPARSITIES = (0.0, 0.5, 0.7, 0.9)
 USUAL = Extent((2, 8, 32, 128, 512, 2048), PAPER_SPARSITIES, trials=16, patience=2)
 """What a desk affords of Simple-CNN on 28 x 28 pixels; also for workloads of one's own."""
 
-_DIGITS = Extent(tuple(2**i for i in range(1, 10)), PAPER_SPARSITIES, trials=16, patience=2)
+_DIGITS = Extent(tuple(2**i for i in range(1, 10)), PAPER_SPARSITIES, trials=32, patience=3)
 # ResNet-8 takes four times as long an image, and CIFAR-10 more of them: the two ends of sparsity, fewer batch sizes.
 _CIFAR = Extent((8, 32, 128, 512), (0.0, 0.9), trials=16, patience=1.5)
 # The fewest steps are the same for any patience; 1 gives them for a hundredth of what the paper's protocol takes.

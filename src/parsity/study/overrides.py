@@ -8,7 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from parsity.errors import UsageError
-from parsity.study.completing import completed, parts_of
+from parsity.study.completing import completed, parts_of, usual_space
 from parsity.study.ranges import usual_range
 from parsity.training import USUAL_RANGES
 
@@ -29,7 +29,8 @@ def apply_overrides(document: Mapping[str, Any], overrides: Iterable[str]) -> di
         elif path[0] == "space" and len(path) > 2 and path[1] in USUAL_RANGES:
             space = found.setdefault("space", {})
             if isinstance(space, dict):
-                space.setdefault(path[1], usual_range(path[1]))
+                usual = usual_space(found.get("workload")).get(path[1]) or usual_range(path[1])
+                space.setdefault(path[1], usual)
         _put(found, path, value, override)
     return found
 
