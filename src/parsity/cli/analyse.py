@@ -125,7 +125,8 @@ def _search(analysis: Analysis) -> None:
             sys.stdout.write("\n")
         print_title(f"{study.name}: was the search long and wide enough?")
         rows: list[tuple[str, str, str]] = [
-            (f"trials, {short(c.sparsity)} to {short(c.goal)}", c.budget.verdict, c.budget.why) for c in study.curves
+            (f"trials at {short(c.sparsity)}, goal {short(c.goal)}", c.budget.verdict, c.budget.why)
+            for c in study.curves
         ]
         for one in study.advice:
             cells = one.interior + one.low + one.high + one.unsaid
