@@ -33,7 +33,7 @@ def test_the_numbers_are_those_of_the_analysis(scaled, capsys):
     assert main(["analyse", str(scaled), "--json"]) == 0
     curves = json.loads(capsys.readouterr().out)["studies"][0]["curves"]
     assert main(["analyse", str(scaled), "--only", "scaling"]) == 0
-    title, headings, *rows = capsys.readouterr().out.splitlines()
+    _, headings, *rows = capsys.readouterr().out.splitlines()
     assert headings.split()[:3] == ["sparsity", "c1", "c2"]
     for row, curve in zip(rows, curves, strict=True):
         shown = [float(text.replace(",", "")) for text in row.split()[:4]]
