@@ -148,17 +148,24 @@ def _judge(log_gain: Draws | None, last: list[float | None], n: int) -> Budget:
     loss = Draws(-log_gain.values, log_gain.open_high, log_gain.open_low, log_gain.why, log_gain.patience)
     value = -math.expm1(float(np.median(log_gain.values)))
     gain = loss.estimate(value, n=n, undo=lambda d: -math.expm1(-d))
-    span = f"{gain.low:.0%} to {gain.high:.0%}" if gain.closed else "not bounded on one side"
+    why = f"twice the {n} trials would lower K* by about {value:.0%} ({_span(gain)})"
     if gain.below(WORTH):
         verdict: BudgetVerdict = "enough"
-        why = f"twice the {n} trials would lower K* by about {value:.0%} ({span}), less than {WORTH:.0%}"
+        why += f", less than {WORTH:.0%}"
     elif gain.above(WORTH):
         verdict = "more would help"
-        why = f"twice the {n} trials would lower K* by about {value:.0%} ({span})"
     elif gain.closed:
         verdict = "cannot be said"
-        why = f"twice the {n} trials would lower K* by {span}, and {WORTH:.0%} lies between"
+        why += f", and {WORTH:.0%} lies between"
     else:
         verdict = "cannot be said"
         why = f"by how much twice the {n} trials would lower K* is not bounded: {gain.open_because}"
     return Budget(verdict=verdict, why=why, gain=gain, last_gain=last_gain)
+
+
+def _span(gain: Estimate) -> str:
+    if gain.low is not None and gain.high is not None:
+        return f"{gain.low:.0%} to {gain.high:.0%}"
+    if gain.low is not None:
+        return f"at least {gain.low:.0%}"
+    return f"at most {gain.high:.0%}" if gain.high is not None else "not bounded"

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import betaincinv, stdtrit
 
 from parsity.analysis.analysed import Worked
 from parsity.analysis.claims.verdicts import Case, Verdict, spoken
 from parsity.analysis.curve import Curve, CurveCell
-from parsity.analysis.estimate import TAIL, Draws, Estimate, Floats
-from parsity.analysis.region import quantity
+from parsity.analysis.estimate import TAIL, Estimate, Floats, interval, unknown
+from parsity.analysis.region import FEWEST, quantity
 
 SURE, MAYBE = ("complete",), ("complete", "outpaced")
 """The outcomes that are complete for certain, and those that may be, had they gone on."""
+SAME = 0.25
+"""Ranges whose widths differ by less than this many octaves are equally wide."""
 
 
 def region_grows(studies: Sequence[Worked]) -> list[Case]:
@@ -82,73 +84,71 @@ def _bracket(low: Floats, high: Floats, curve: Curve) -> Estimate:
 
 
 def rate_range_shrinks(studies: Sequence[Worked]) -> list[Case]:
-    """The width of the learning rates of complete trials, in octaves, of the sparsest less that of the dense cells.
-
-    In the mean over batch sizes; its spread is that of drawing trials with replacement, the same in all cells.
-    """
+    """The width of the feasible learning rates, in octaves, of the sparsest less that of the dense cells."""
     cases = []
     for one in studies:
         for goal in one.goals:
             some = one.of_goal(goal)
             if len(some) < 2 or some[0].curve.sparsity:
                 continue
-            change = _width_change(some[-1].curve, some[0].curve)
+            change = width_change(some[-1].curve, some[0].curve)
             if change is None:
                 continue
-            verdict: Verdict = "holds" if change.below(0) else "cannot be said"
-            if not change.below(0) and change.low is not None and change.low >= 0:
-                verdict = "does not"
             cases.append(
                 Case(
                     study=one.study.name,
                     goal=goal,
                     sparsity=some[-1].curve.sparsity,
-                    verdict=verdict,
-                    why=f"octaves of learning rate gained over dense: {spoken(change)}",
+                    verdict="holds" if change.below(0) else "does not" if change.above(-SAME) else "cannot be said",
+                    why=f"octaves of learning rate gained over dense: {spoken(change)}"
+                    if change.closed
+                    else change.open_because,
                     numbers={"change in octaves": change},
                 )
             )
     return cases
 
 
-def _width_change(sparse: Curve, dense: Curve, draws: int = 400) -> Estimate | None:
-    dense_cells = {cell.batch_size: cell for cell in dense.cells}
-    pairs = [(cell, dense_cells[cell.batch_size]) for cell in sparse.cells if cell.batch_size in dense_cells]
-    pairs = [(one, other) for one, other in pairs if one.complete and other.complete]
-    if not pairs or quantity("learning_rate", pairs[0][0].trials[0].metaparameters) is None:
+def width_change(sparse: Curve, dense: Curve, draws: int = 2000) -> Estimate | None:
+    """The change of the feasible width, in the mean over batch sizes; None where no learning rate was searched.
+
+    Of m values spread evenly over a width W, the range R has R / W ~ Beta(m - 1, 2). So W is R (m + 1) / (m - 1), and
+    R / Beta(m - 1, 2) in each draw: the same quantile in all cells of a curve, since they share their trials.
+    An outpaced trial may be complete or not, whichever makes the change least, or largest.
+    """
+    others = {cell.batch_size: cell for cell in dense.cells}
+    both = [(cell, others[cell.batch_size]) for cell in sparse.cells if cell.batch_size in others]
+    trials = [trial for pair in both for cell in pair for trial in cell.trials]
+    if not any(quantity("learning_rate", trial.metaparameters) is not None for trial in trials):
         return None
-    numbers = sorted({number for pair in pairs for cell in pair for number in cell.numbers})
-    picks = np.random.default_rng(0).multinomial(len(numbers), np.ones(len(numbers)) / len(numbers), size=draws) > 0
-    picks = np.vstack([np.ones(len(numbers), dtype=bool), picks])
-    total_low, total_high = np.zeros(draws + 1), np.zeros(draws + 1)
-    for one, other in pairs:
-        total_low += _widths(one, numbers, picks, SURE) - _widths(other, numbers, picks, MAYBE)
-        total_high += _widths(one, numbers, picks, MAYBE) - _widths(other, numbers, picks, SURE)
-    low, high = total_low / len(pairs), total_high / len(pairs)
-    # A sample's range is narrower than what it samples, a resample's narrower still: so draws are put back in place.
-    below = Draws(low[1:] - low[1:].mean() + low[0]).estimate(None, n=len(numbers), undo=float)
-    above = Draws(high[1:] - high[1:].mean() + high[0]).estimate(None, n=len(numbers), undo=float)
-    exact = low[0] == high[0]
+    n = max(sparse.trials, dense.trials)
+    pairs = [pair for pair in both if all(len(_rates(cell, SURE)) >= FEWEST for cell in pair)]
+    if not pairs:
+        return unknown(n, f"no batch size has {FEWEST} complete trials both dense and sparse")
+    quantiles = np.random.default_rng(0).random((2, draws))
+
+    def widths(which: Literal[0, 1], kinds: tuple[str, ...]) -> tuple[float, Floats]:
+        ranges = [_rates(pair[which], kinds) for pair in pairs]
+        sizes = [(max(rates) - min(rates), len(rates)) for rates in ranges]
+        drawn = [width / betaincinv(m - 1, 2, quantiles[which]) for width, m in sizes]
+        return float(np.mean([width * (m + 1) / (m - 1) for width, m in sizes])), np.mean(drawn, axis=0)
+
+    (sparse_least, one), (sparse_most, three) = widths(0, SURE), widths(0, MAYBE)
+    (dense_least, two), (dense_most, four) = widths(1, SURE), widths(1, MAYBE)
+    exact = sparse_least == sparse_most and dense_least == dense_most
     return Estimate(
-        value=float(low[0]) if exact else None,
-        low=below.low,
-        high=above.high,
-        n=len(numbers),
+        value=sparse_least - dense_least if exact else None,
+        low=interval(np.minimum(one, three) - np.maximum(two, four))[0],
+        high=interval(np.maximum(one, three) - np.minimum(two, four))[1],
+        n=n,
         open_because="" if exact else "outpaced trials may be complete",
         patience=None if exact else math.inf,
     )
 
 
-def _widths(cell: CurveCell, numbers: Sequence[int], picks: NDArray[np.bool_], kinds: tuple[str, ...]) -> Floats:
-    """log2(highest / lowest learning rate) among the picked trials of these kinds; 0 where none is picked."""
-    place = {number: column for column, number in enumerate(numbers)}
-    rates = np.full(len(numbers), math.nan)
-    for trial in cell.trials:
-        rate = quantity("learning_rate", trial.metaparameters)
-        if rate is not None and cell.outcome(trial).status in kinds:
-            rates[place[trial.number]] = math.log2(rate)
-    known = picks & ~np.isnan(rates)
-    most = np.where(known, rates, -np.inf).max(axis=1)
-    least = np.where(known, rates, np.inf).min(axis=1)
-    found: Floats = np.where(known.any(axis=1), most - least, 0.0)
-    return found
+def _rates(cell: CurveCell, kinds: tuple[str, ...]) -> list[float]:
+    """Log2 of the learning rates of the trials that ended so."""
+    found = [
+        quantity("learning_rate", trial.metaparameters) for trial in cell.trials if cell.outcome(trial).status in kinds
+    ]
+    return [math.log2(rate) for rate in found if rate is not None]

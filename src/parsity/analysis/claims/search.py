@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from parsity.analysis.analysed import Worked
 from parsity.analysis.claims.verdicts import Case, Verdict, spoken
 
-AT_EDGE, INSIDE = 0.1, 0.8
-"""Of a study's best values, more at an edge than the one refute the claim; as many inside as the other support it."""
+INSIDE, CHANCE, AT_EDGE = 0.8, 0.05, 0.1
+"""Of a study's best values, so many inside and so few at an edge support the claim; more at an edge refute it."""
 FLAT = 0.01
 """A learning rate whose slope is below this does not grow."""
 
@@ -32,7 +32,7 @@ def best_interior(studies: Sequence[Worked]) -> list[Case]:
             verdict: Verdict = "cannot be said"
             if at_edge > AT_EDGE:
                 verdict = "does not"
-            elif not at_edge and inside >= INSIDE:
+            elif at_edge <= CHANCE and inside >= INSIDE:
                 verdict = "holds"
             where = sorted(
                 {f"{edge.metaparameter} {edge.verdict}" for edge in edges if edge.verdict in ("low", "high")}

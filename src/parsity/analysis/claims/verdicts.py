@@ -61,8 +61,8 @@ def spoken(estimate: Estimate, form: str = ".2f") -> str:
     low, high = ("open" if side is None else format(side, form) for side in (estimate.low, estimate.high))
     span = "not bounded" if estimate.low is None and estimate.high is None else f"{low} to {high}"
     found = f"{value} ({span}, n = {estimate.n})"
-    if not estimate.closed and estimate.open_because:
+    if estimate.open_because:
         found += f"; {estimate.open_because}"
         if estimate.patience is not None:
-            found += f"; patience {estimate.patience:g} should close it"
+            found += f"; patience {estimate.patience:g} should tell"
     return found

@@ -78,11 +78,5 @@ def _draw(panel: Axes, cell: CellResult, goal: float, first: Quantity, second: Q
     if width == "page":
         # In a column there is no room for it between the trials.
         steps = cell.steps_to_result(goal)
-        corner: dict[str, Any] = {
-            "transform": panel.transAxes,
-            "ha": "right",
-            "fontsize": 5.5,
-            "color": NOTE,
-            "zorder": 1,
-        }
+        corner: dict[str, Any] = {"ha": "right", "fontsize": 5.5, "color": NOTE, "zorder": 1}
         panel.text(0.97, 0.05, f"{steps:,}" if steps is not None else "none", transform=panel.transAxes, **corner)
