@@ -114,7 +114,8 @@ def test_a_contact_sheet_is_drawn(tmp_path, capsys):
     ("arguments", "line"),
     [
         (["--to", "sheet.jpg"], "--to: sheet.jpg must end in .png"),
-        (["--count", "0"], "0 pictures a row; at least 1 is needed"),
+        (["--count", "0"], "0 pictures a row; allowed are 1 to 256"),
+        (["--count", "100000000"], "100000000 pictures a row; allowed are 1 to 256"),
     ],
 )
 def test_impossible_sheets_are_bad_usage(arguments, line, capsys, monkeypatch, tmp_path):

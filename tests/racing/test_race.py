@@ -133,6 +133,48 @@ def test_interrupted_at_any_moment_and_resumed(work, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["race"]
 
 
+@pytest.mark.parametrize("moment", [1, 7, 30])
+def test_interrupted_in_the_middle_of_a_step(work, tmp_path, monkeypatch, moment):
+    """Ctrl-C may come when weights have moved on and the count of steps has not: that state must not be saved."""
+    from parsity.training import Trial
+
+    cell = Cell(workload=work, batch_size=8, sparsity=0.5, patience=2.0)
+    whole = Shard(cell=cell, numbers=range(1, 5)).run()
+    shard = Shard(cell=cell, numbers=range(1, 5), checkpoint=tmp_path / "race", checkpoint_seconds=0)
+    original, calls = Trial._train, []
+
+    def half_a_step(self, steps):
+        before = self.step
+        original(self, steps)
+        calls.append(steps)
+        if len(calls) == moment:
+            self.step = before
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trial, "_train", half_a_step)
+    with pytest.raises(KeyboardInterrupt):
+        shard.run()
+    shard.bounds = LocalBounds()
+    assert [replace(t, seconds=0) for t in shard.run()] == [replace(t, seconds=0) for t in whole]
+
+
+def test_a_callable_is_known_by_what_it_makes(work):
+    """Its address differs from process to process, and two of one name may make different networks."""
+
+    def named(source):
+        space = {"nn": nn}
+        exec(source, space)  # noqa: S102
+        return Cell(workload=work.with_(network=space["make"]), batch_size=8, sparsity=0.0)
+
+    text = "make = lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 4))"
+    assert named(text).identity == named(text).identity
+    assert named(text).identity != named(text.replace("nn.Linear", "nn.ReLU(), nn.Linear")).identity
+    scaled = (
+        "def make():\n    n = nn.Sequential(nn.Flatten(), nn.Linear(16, 4))\n    n[1].weight.data *= 2\n    return n"
+    )
+    assert named(scaled).identity != named(text).identity
+
+
 def test_ties_go_to_the_lowest_number():
     def trial(number, outcome, test_errors=None):
         return TrialResult(
@@ -166,6 +208,19 @@ def test_ties_go_to_the_lowest_number():
         "infeasible",
     ]
     assert [dict(row.test_errors) for row in rows] == [{}, {0.1: 0.2}, {}, {}, {}, {}]
+
+
+def test_what_lies_between_two_checks_settles_as_the_check_that_ends_its_interval():
+    """Patience 1.25 x 8 is 10: whoever knew of 8 would have stopped there, and not seen what happened at 9."""
+
+    def trial(number, outcome):
+        return TrialResult(
+            number=number, metaparameters={}, outcomes={0.1: outcome}, steps=outcome.step, images_looked_at=0
+        )
+
+    ill, well = trial(2, Infeasible(9)), trial(1, Complete(8, 4))
+    assert settled([ill, well], [0.1], 1.25)[1].outcomes[0.1] == Outpaced(9)
+    assert settled([ill, well], [0.1], 1.5)[1].outcomes[0.1] == Infeasible(9)
 
 
 def test_nobody_complete(work):

@@ -15,7 +15,7 @@ import pytest
 from parsity.errors import BusyError, UsageError
 from parsity.study import STORE, Study, StudySpec
 from parsity.study.exporting import export, import_results
-from parsity.study.planning import Piece, cut, from_ranges, ranges
+from parsity.study.planning import Piece, checkpoint_path, cut, from_ranges, ranges
 
 SPEC = {
     "workload": "digits",
@@ -207,14 +207,15 @@ def test_a_stopped_worker_is_replaced(whole, tmp_path):
 
     def watch(driver: Driver) -> None:
         if not stopped and driver.running:
-            worker = children(os.getpid())[0]
-            os.kill(worker, signal.SIGSTOP)
-            stopped.append(worker)
+            worker = next(one for one in driver.executor._crew if one.task is not None)
+            os.kill(worker.process.pid, signal.SIGSTOP)
+            worker.heard -= 600  # as if it had been silent for ten minutes
+            stopped.append(worker.process.pid)
 
     with study.store(writable=True) as store:
         spec = study.spec
         setting = Setting(spec=spec.to_json(), folder=study.folder, checkpoint_seconds=0.05)
-        with LocalExecutor(setting, workers=2, silence=4.0) as executor:
+        with LocalExecutor(setting, workers=2, silence=600.0) as executor:
             run = store.begin_run({})
             assert Driver(store, spec, setting, executor, run=run, watch=watch).drive() == "finished"
     assert stopped
@@ -260,8 +261,57 @@ def test_trial_numbers_in_short(trials):
     assert len(ranges(trials)) < 30
 
 
-def test_who_stopped_for_a_bound_that_never_came_goes_on(tmp_path):
-    """One task claims a step nobody can beat and then dies for good; the others must not believe it in the end."""
+def test_a_checkpoints_name_is_a_files_however_many_trials():
+    """More patience makes an irregular half of the trials due again."""
+    for count in (100, 200, 700, 65_536):
+        trials = tuple(sorted(random.Random(count).sample(range(1, count + 1), count // 2)))
+        name = checkpoint_path(Path(), (1_048_576, 1 / 3), trials).name
+        assert len(f".{name}.older.abcdefgh") <= 255
+        if count <= 700:
+            assert from_ranges(name.removesuffix(".race").split(" ")[2]) == trials
+    assert checkpoint_path(Path(), (2, 1 / 3), (1,)) != checkpoint_path(Path(), (2, 0.333333), (1,))
+    assert checkpoint_path(Path(), (2, 0.0), (1, 2, 3)).name == "2 0 1-3(1).race"
+
+
+def test_what_a_kill_left_is_found_or_cleared_away(whole, tmp_path):
+    from parsity.study.costs import Costs
+    from parsity.study.planning import pieces_left, tidy
+
+    study = make(tmp_path / "s")
+    folder = study.folder / "checkpoints"
+    folder.mkdir()
+    for name in ("16 0 1-3(1).race.older", "128 0.9 9.race", ".16 0 4.race.xyz", "of mine.txt"):
+        (folder / name).touch()
+    with study.store() as store:
+        tidy(store, study.folder)
+        pieces = pieces_left(store, Costs(study.spec), study.folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["16 0 1-3(1).race.older", "of mine.txt"]
+    assert [(piece.cell, piece.trials) for piece in pieces if piece.resumed] == [((16, 0.0), (1, 2, 3))]
+
+
+def test_ctrl_c_while_workers_are_being_born(tmp_path):
+    """They get it too, before they can say that they ignore it."""
+    study = make(tmp_path / "early")
+    driver = subprocess.Popen(
+        [sys.executable, "-c", RUN, str(study.folder), "local", "2"],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while driver.poll() is None and len(children(driver.pid)) < 2:
+        time.sleep(0.01)
+    os.killpg(driver.pid, signal.SIGINT)
+    _, said = driver.communicate(timeout=120)
+    assert driver.returncode == 130
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("leftover", [False, True])
+def test_who_stopped_for_a_bound_that_never_came_goes_on(tmp_path, leftover):
+    """One task claims a step nobody can beat and then dies for good; the others must not believe it in the end.
+
+    Not even where a kill left the checkpoints of those who did.
+    """
     from parsity.study.driver import Driver
     from parsity.study.executors import SerialExecutor
     from parsity.study.tasks import Failed, Reached, Setting
@@ -270,13 +320,25 @@ def test_who_stopped_for_a_bound_that_never_came_goes_on(tmp_path):
     honest = make(tmp_path / "honest", **changes)
     honest.run(executor="serial")
     study = make(tmp_path / "study", **changes)
+    left = []
 
     class Lying(SerialExecutor):
         """Runs trials one at a time; trial 1 boasts, then fails, whenever it is tried."""
 
         workers = 3
 
+        def start(self, listen):
+            def keeping(event):
+                files = {path: path.read_bytes() for path in study.folder.glob("checkpoints/* [23].race")}
+                listen(event)
+                for path, contents in files.items():
+                    path.write_bytes(contents)
+                    left.append(path)
+
+            super().start(keeping if leftover else listen)
+
         def wait(self, seconds):
+            assert len(left) < 50, "round and round"
             task = self._task
             if task is not None and 1 in task.trials:
                 self._task = None
@@ -287,10 +349,11 @@ def test_who_stopped_for_a_bound_that_never_came_goes_on(tmp_path):
 
     with study.store(writable=True) as store:
         spec = study.spec
-        executor = Lying(Setting(spec=spec.to_json(), folder=study.folder))
+        executor = Lying(Setting(spec=spec.to_json(), folder=study.folder, checkpoint_seconds=0))
         assert Driver(store, spec, executor._setting, executor, run=store.begin_run({})).drive() == "finished"
         assert {aside.number for aside in store.set_asides()} == {1}
         told = {trial.result.number: trial.result.outcomes[0.2] for trial in store.trials()}
+    assert bool(left) == leftover
     true = {trial.result.number: trial.result.outcomes[0.2] for trial in honest.trials()}
     assert set(told) == {2, 3}
     best = min((o for o in told.values() if o.status == "complete"), key=lambda o: o.step)

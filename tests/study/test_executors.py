@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parsity.errors import ParsityError, UsageError
+from parsity.errors import UsageError
 from parsity.study import Study, StudySpec
 
 pytestmark = pytest.mark.xdist_group("ray")  # one process, one cluster
@@ -120,7 +120,7 @@ class TestEveryExecutor:
         monkeypatch.chdir(tmp_path)
         workload = {"data": "digits", "network": "wrong:make", "optimiser": "momentum", "schedule": "constant"}
         study = make(tmp_path / "study", workload=workload, batch_sizes=[64], sparsities=[0.0], trials=2)
-        with pytest.raises(ParsityError, match=r"must build a torch.nn.Module") as error:
+        with pytest.raises(UsageError, match=r"must build a torch.nn.Module") as error:
             study.run(**how)
         assert "\n" not in str(error.value)
 

@@ -7,6 +7,7 @@ work and returns an exit code. Heavy imports belong inside ``run``: ``parsity --
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import keyword
 import os
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 
 from parsity import __version__
 from parsity.cli.transfers import talking
-from parsity.errors import ParsityError
+from parsity.errors import ParsityError, UsageError
 
 VERBS = {
     "data": "list, fetch, check and show the data sets",
@@ -47,8 +48,8 @@ Results go to standard output, remarks to standard error. `parsity VERB --help` 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one ``parsity`` command and return its exit code."""
-    arguments = _parse(list(sys.argv[1:] if argv is None else argv))
     try:
+        arguments = _parse(list(sys.argv[1:] if argv is None else argv))
         with talking():
             code: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -64,6 +65,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def _known(called: str | None) -> None:
+    if called is not None and called not in VERBS:
+        close = difflib.get_close_matches(called, VERBS, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise UsageError(f"no verb {called!r}{hint}; the verbs are {', '.join(VERBS)}")
+
+
 def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="parsity",
@@ -75,6 +83,7 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", dest="verb", required=True)
     # Only the verb that is called pays for its module; the others are known by name.
     called = next((word for word in argv if not word.startswith("-")), None)
+    _known(called)
     for name, summary in VERBS.items():
         verb = verbs.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
         if name == called:

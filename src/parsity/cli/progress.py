@@ -32,7 +32,8 @@ class Progress:
 
     def __enter__(self) -> Self:
         name, cells = self._spec.name, len(self._spec.cells())
-        sys.stderr.write(f"{name}: {cells} cells, {self._spec.trials} trials each, in {self._folder}\n")
+        trials = f"{self._spec.trials} trials" if self._spec.trials > 1 else "1 trial"
+        sys.stderr.write(f"{name}: {cells} cells, {trials} each, in {self._folder}\n")
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parsity.cli.tables import print_json, print_table, print_title
+from parsity.cli.tables import print_json, print_table, print_title, short
 from parsity.errors import UsageError
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _save(found: Mapping[float, Mask], path: Path | None) -> dict[float, Path]:
     if path is None:
         return {}
     paths = {
-        sparsity: path if len(found) == 1 else path.with_name(f"{path.stem}-{sparsity:g}{path.suffix}")
+        sparsity: path if len(found) == 1 else path.with_name(f"{path.stem}-{short(sparsity)}{path.suffix}")
         for sparsity in found
     }
     for sparsity, mask in found.items():
@@ -164,7 +164,9 @@ def _print_tables(title: str, found: Mapping[float, Mask], cut_off: Mapping[floa
     for number, (sparsity, mask) in enumerate(found.items()):
         if number:
             sys.stdout.write("\n")
-        heading = f"{title}, sparsity {sparsity:g}: {mask.kept:,} of {mask.parameters:,} kept, mask {mask.digest[:12]}"
+        heading = (
+            f"{title}, sparsity {short(sparsity)}: {mask.kept:,} of {mask.parameters:,} kept, mask {mask.digest[:12]}"
+        )
         print_title(heading)
         rows: list[list[str | Text]] = []
         for row in mask.report():

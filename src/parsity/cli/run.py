@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ examples:
 
 The first Ctrl-C leaves checkpoints and ends; the second ends at once. Either way nothing measured is lost."""
 
+MOST_WORKERS = 1024
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``parsity run``."""
@@ -38,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key; may be repeated"
     )
-    parser.add_argument("--workers", type=int, metavar="N", help="processes to use (default: one per core)")
+    parser.add_argument("--workers", type=_workers, metavar="N", help="processes to use (default: one per core)")
     parser.add_argument("--executor", choices=["local", "serial", "ray"], default="local", help="where trials are run")
     parser.add_argument("--address", metavar="ADDR", help="of a Ray cluster (default: one of this machine's own)")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="a folder with the data set's files")
@@ -50,9 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
     from parsity.cli.progress import Progress
     from parsity.study import Study
 
+    if arguments.data_dir is not None and not arguments.data_dir.is_dir():
+        raise UsageError(f"--data-dir {arguments.data_dir}: there is no such folder")
+    if arguments.executor == "serial" and arguments.workers not in (None, 1):
+        raise UsageError(f"--workers {arguments.workers}: the serial executor has one")
     folder, spec = _target(arguments)
     if arguments.dry_run:
-        return _dry_run(folder, spec)
+        return _dry_run(folder, spec, 1 if arguments.executor == "serial" else arguments.workers)
     study = Study.create(folder, spec) if spec is not None else Study.open(folder)
     with Progress(study.spec, folder) as progress:
         ended = study.run(
@@ -69,6 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"(tried {aside.attempts} times)\n"
         )
     return ended.exit_code
+
+
+def _workers(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_WORKERS:
+        raise ArgumentTypeError(f"{text!r}: a whole number from 1 to {MOST_WORKERS:,}")
+    return int(text)
 
 
 def _target(arguments: argparse.Namespace) -> tuple[Path, StudySpec | None]:
@@ -91,7 +103,7 @@ def _target(arguments: argparse.Namespace) -> tuple[Path, StudySpec | None]:
     return folder, spec
 
 
-def _dry_run(folder: Path, spec: StudySpec | None) -> int:
+def _dry_run(folder: Path, spec: StudySpec | None, workers: int | None) -> int:
     from parsity.cli.progress import duration
     from parsity.study import STORE, Study, cores, plan
 
@@ -100,7 +112,7 @@ def _dry_run(folder: Path, spec: StudySpec | None) -> int:
     if asked is None:  # pragma: no cover - `_target` gives one or the other
         raise UsageError(f"{folder}: there is nothing to plan")
     pieces = plan(asked, study)
-    workers = max(1, cores() // asked.threads)
+    workers = workers or max(1, cores() // asked.threads)
     sys.stdout.write(f"{'batch size':>10} {'sparsity':>9} {'trials':>7} {'expected':>10}\n")
     for piece in pieces:
         batch_size, sparsity = piece.cell
@@ -108,7 +120,8 @@ def _dry_run(folder: Path, spec: StudySpec | None) -> int:
     total = sum(piece.seconds for piece in pieces)
     sys.stdout.write(
         f"{len(pieces)} cells, {sum(len(piece.trials) for piece in pieces)} trials: "
-        f"about {duration(total)} of one core, {duration(total / workers)} with {workers} workers\n"
+        f"about {duration(total)} of one core, {duration(total / workers)} with {workers} "
+        f"worker{'' if workers == 1 else 's'}\n"
     )
     return 0
 

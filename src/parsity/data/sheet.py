@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from parsity.data.dataset import Dataset
 
 _MARGIN, _GAP = 40, 8
+MOST_A_ROW = 256
 _INK, _FAINT = (24, 28, 36), (120, 126, 138)
 
 
 def contact_sheet(data: Dataset, *, count: int = 16, title: str | None = None) -> bytes:
     """Return a PNG of the first ``count`` training images of every class, in file order."""
-    if count < 1:
-        raise UsageError(f"contact sheet: {count} pictures a row; at least 1 is needed")
+    if not 1 <= count <= MOST_A_ROW:
+        raise UsageError(f"contact sheet: {count} pictures a row; allowed are 1 to {MOST_A_ROW}")
     title = title or data.name
     rows = [torch.nonzero(data.labels == number).flatten() for number in range(len(data.classes))]
     height, width = data.images.shape[2:]

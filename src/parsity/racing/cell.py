@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from torch import Tensor
+
 from parsity.data import Dataset, Split, split
 from parsity.engines import Engine, make_engine
 from parsity.errors import UsageError
@@ -90,12 +92,15 @@ class Cell:
             mask=mask.flat if mask is not None else None,
         )
 
-    @property
+    @cached_property
     def identity(self) -> str:
-        """A digest of all that decides a trial's numbers here."""
+        """A digest of all that decides a trial's numbers here, the same in every process."""
         w = self.workload
+        network = w.make_network(derived_seed(self.seed, "weights", 1))
         facts = {
-            "workload": [w.name, str(w.network), w.optimiser, w.schedule, w.criterion, w.eligible, w.space.to_spec()],
+            # A callable has no name to rely on, nor the same address twice; what it makes tells it from others.
+            "network": [w.network if isinstance(w.network, str) else "", str(network), _digest(flatten(network))],
+            "workload": [w.name, w.optimiser, w.schedule, w.criterion, w.eligible, w.space.to_spec()],
             "protocol": [w.goals, w.check_interval, w.step_limit, self.test, self.log],
             "cell": [self.batch_size, self.sparsity, self.seed, self.engine.name, self.engine.device.type],
             "data": self.data.digest,
@@ -115,3 +120,7 @@ class Cell:
             test=self.test,
             seconds=seconds,
         )
+
+
+def _digest(weights: Tensor) -> str:
+    return hashlib.sha256(weights.detach().numpy().tobytes()).hexdigest()

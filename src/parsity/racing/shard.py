@@ -45,11 +45,7 @@ class Shard:
             pause=lambda: self._paused(runner),
         )
         self._last_saved = time.monotonic()
-        try:
-            runner.run()
-        except BaseException:
-            self._save(runner)
-            raise
+        runner.run()
         return runner.results()
 
     @property
@@ -81,7 +77,13 @@ class Shard:
                 trial.test_errors[goal] = error
 
     def _paused(self, runner: Runner) -> None:
-        self.pause()
+        # Only here is every trial whole. What comes from elsewhere, such as a Ctrl-C in the middle of a step, may leave
+        # weights ahead of their step: then the checkpoint saved last stands.
+        try:
+            self.pause()
+        except BaseException:
+            self._save(runner)
+            raise
         self.watch(runner)
         if self.checkpoint is not None and time.monotonic() - self._last_saved > self.checkpoint_seconds:
             self._save(runner)

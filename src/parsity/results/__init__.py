@@ -1,13 +1,15 @@
 """What was measured, as plain values: no torch here, so that whatever only reads starts at once."""
 
-from parsity.results.cell import CellResult, TrialResult, Winner, settled
+from parsity.results.cell import CellResult, TrialResult, Winner
 from parsity.results.outcomes import Complete, Incomplete, Infeasible, Outcome, Outpaced, Status, outcome_from_row
+from parsity.results.settling import Finish, settled
 from parsity.results.smoothness import CurvaturePoint, LipschitzPoint, NoisePoint, Smoothness, SmoothnessCurve
 
 __all__ = [
     "CellResult",
     "Complete",
     "CurvaturePoint",
+    "Finish",
     "Incomplete",
     "Infeasible",
     "LipschitzPoint",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from parsity.errors import UsageError
-from parsity.results.outcomes import Complete, Infeasible, Outcome, Outpaced, Status
+from parsity.results.outcomes import Complete, Outcome, Status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,28 +115,3 @@ class CellResult:
         if goal not in self.goals:
             raise UsageError(f"goal {goal}: this cell has {', '.join(map(str, self.goals))}")
         return goal
-
-
-def settled(trials: Iterable[TrialResult], goals: Iterable[float], patience: float) -> tuple[TrialResult, ...]:
-    """The same trials with every outcome later than patience x K* called outpaced, for each goal on its own.
-
-    A runner that learned late of a better bound may have gone further than another would have; what it saw there must
-    not show, or results would depend on how a cell was split. Test errors are those of the winners alone.
-    """
-    found = sorted(trials, key=lambda one: one.number)
-    for goal in goals:
-        complete = [trial.outcomes[goal].step for trial in found if isinstance(trial.outcomes[goal], Complete)]
-        best = min(complete, default=math.inf)
-        won = False
-        for index, trial in enumerate(found):
-            outcome = trial.outcomes[goal]
-            wins = not won and isinstance(outcome, Complete) and outcome.step == best
-            won = won or wins
-            # What made a trial infeasible happened in the step after `step`.
-            seen_by = outcome.step + isinstance(outcome, Infeasible)
-            if seen_by > patience * best:
-                trial = replace(trial, outcomes={**trial.outcomes, goal: Outpaced(outcome.step)})
-            if not wins:
-                trial = replace(trial, test_errors={g: e for g, e in trial.test_errors.items() if g != goal})
-            found[index] = trial
-    return tuple(found)

@@ -20,7 +20,7 @@ from parsity.errors import ParsityError
 from parsity.results import CellResult
 from parsity.study.costs import CellKey, Costs
 from parsity.study.executors import Executor
-from parsity.study.planning import Piece, cut, forget_checkpoint, pieces_left
+from parsity.study.planning import Piece, cut, forget_checkpoint, pieces_left, tidy
 from parsity.study.spec import StudySpec
 from parsity.study.store import AlreadyStoredError, Store
 from parsity.study.tasks import Event, Failed, Finished, Progressed, Reached, Setting, Task
@@ -83,8 +83,9 @@ class Driver:
         self._bounds: dict[CellKey, dict[float, float]] = {}
         self._seconds: dict[CellKey, float] = {}
         self._images_done = 0
-        self._fatal: str | None = None
+        self._fatal: ParsityError | None = None
         self._costs.learn_from(store.cells())
+        tidy(store, setting.folder)
         self.waiting: list[Piece] = pieces_left(store, self._costs, setting.folder)
         self.running: dict[int, Running] = {}
         self.newest: CellResult | None = None
@@ -112,7 +113,7 @@ class Driver:
             self.executor.wait(0.25)
             if self._fatal is not None:
                 self.executor.close()
-                raise ParsityError(self._fatal)
+                raise self._fatal
 
     def _overlooked(self) -> list[Piece]:
         """What is due though everything planned has been run, but for what was set aside."""
@@ -124,6 +125,8 @@ class Driver:
         for piece in pieces_left(self.store, self._costs, self._folder):
             trials = tuple(number for number in piece.trials if (*piece.cell, number) not in aside)
             if trials:
+                # A checkpoint would bring back the very outcomes that are in doubt.
+                forget_checkpoint(self._folder, piece.cell, trials)
                 pieces.append(Piece(piece.cell, trials, self._costs.seconds(piece.cell, len(trials))))
         return pieces
 
@@ -242,8 +245,8 @@ class Driver:
 
     def _try_again(self, running: Running, event: Failed) -> None:
         task = running.task
-        if event.final:
-            self._fatal = event.reason
+        if event.final is not None:
+            self._fatal = event.final(event.reason)
             return
         last = event.reason.strip().splitlines()[-1]
         if task.attempt < TRIES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from parsity.study.costs import CellKey, Costs
 from parsity.study.store import Store
 
 CHECKPOINTS = "checkpoints"
+SCORES = "scores"
+LONGEST_NAME = 200  # of 255 characters that a file may have, less those of the cell and of a temporary file
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,18 @@ def pieces_left(store: Store, costs: Costs, folder: Path) -> list[Piece]:
     return sorted(pieces, key=lambda piece: (not piece.resumed, -piece.seconds, piece.cell))
 
 
+def tidy(store: Store, folder: Path) -> None:
+    """Delete what kills left behind: halves of files, and checkpoints of trials whose results are stored."""
+    for part in (CHECKPOINTS, SCORES):
+        for path in (folder / part).glob(".*"):
+            path.unlink(missing_ok=True)
+    due = {(state.batch_size, state.sparsity): set(state.due) for state in store.state()}
+    for cell, pieces in _saved(folder / CHECKPOINTS).items():
+        for trials in pieces:
+            if not due.get(cell, set()).issuperset(trials):
+                forget_checkpoint(folder, cell, trials)
+
+
 def cut(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
     """``piece`` whole, or in one part per worker where it is more than a worker's share of all that is waiting.
 
@@ -55,7 +70,9 @@ def cut(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
 
 def checkpoint_path(folder: Path, cell: CellKey, trials: Sequence[int]) -> Path:
     """Where the checkpoint of these trials lies: the name says it all, so that a later driver can cut the same way."""
-    return folder / CHECKPOINTS / f"{cell[0]} {cell[1]:g} {ranges(trials)}.race"
+    # Every digit of the sparsity: 1/3 and 0.333333 are two cells.
+    sparsity = repr(float(cell[1])).removesuffix(".0")
+    return folder / CHECKPOINTS / f"{cell[0]} {sparsity} {ranges(trials)}.race"
 
 
 def forget_checkpoint(folder: Path, cell: CellKey, trials: Sequence[int]) -> None:
@@ -66,7 +83,28 @@ def forget_checkpoint(folder: Path, cell: CellKey, trials: Sequence[int]) -> Non
 
 
 def ranges(trials: Sequence[int]) -> str:
-    """Trial numbers in short: 1-31(2) is every second one."""
+    """Trial numbers in short: 1-31(2) is every second one; ~ and bits where that is long; # and a digest beyond."""
+    text = _ranges(trials)
+    if len(text) <= LONGEST_NAME:
+        return text
+    bits = f"~{sum(1 << number for number in trials):x}"
+    return bits if len(bits) <= LONGEST_NAME else f"#{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
+def from_ranges(text: str) -> tuple[int, ...]:
+    """The trial numbers that `ranges` wrote; of a digest, none can be told, and `ValueError` says so."""
+    if text.startswith("~"):
+        bits = int(text[1:], 16)
+        return tuple(number for number in range(bits.bit_length()) if bits >> number & 1)
+    trials: list[int] = []
+    for part in text.split(","):
+        first, _, rest = part.partition("-")
+        last, _, stride = rest.rstrip(")").partition("(")
+        trials += range(int(first), int(last) + 1, int(stride)) if rest else [int(first)]
+    return tuple(trials)
+
+
+def _ranges(trials: Sequence[int]) -> str:
     parts: list[str] = []
     rest = list(trials)
     while rest:
@@ -79,22 +117,13 @@ def ranges(trials: Sequence[int]) -> str:
     return ",".join(parts)
 
 
-def from_ranges(text: str) -> tuple[int, ...]:
-    """The trial numbers that `ranges` wrote."""
-    trials: list[int] = []
-    for part in text.split(","):
-        first, _, rest = part.partition("-")
-        last, _, stride = rest.rstrip(")").partition("(")
-        trials += range(int(first), int(last) + 1, int(stride)) if rest else [int(first)]
-    return tuple(trials)
-
-
 def _saved(checkpoints: Path) -> dict[CellKey, list[tuple[int, ...]]]:
     """The trials of every checkpoint there is, by cell."""
     found: dict[CellKey, list[tuple[int, ...]]] = {}
-    for path in sorted(checkpoints.glob("*.race")):
+    # A kill between two saves may leave the older one alone.
+    for name in sorted({path.name.removesuffix(".older") for path in checkpoints.glob("*.race*")}):
         try:
-            batch_size, sparsity, trials = path.stem.split(" ")
+            batch_size, sparsity, trials = name.removesuffix(".race").split(" ")
             cell, numbers = (int(batch_size), float(sparsity)), from_ranges(trials)
         except ValueError:
             continue  # not a file of ours

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from parsity.errors import ParsityError
 from parsity.results import TrialResult
 
 
@@ -80,8 +81,14 @@ class Failed:
 
     task: int
     reason: str
-    final: bool = False
-    """Whether trying again is pointless: the error is the user's input."""
+    final: type[ParsityError] | None = None
+    """The kind of error where trying again is pointless: the user's input, a full disk, damaged files."""
+
+    @classmethod
+    def for_good(cls, task: Task, error: ParsityError) -> Failed:
+        """Of an error that a person has to mend; a more special one travels as the kind with its exit code."""
+        kind = next(kind for kind in type(error).__mro__ if kind.__module__ == ParsityError.__module__)
+        return cls(task=task.number, reason=str(error), final=kind)
 
 
 @dataclass(frozen=True, kw_only=True)

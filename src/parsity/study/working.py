@@ -8,7 +8,7 @@ from collections.abc import Callable
 from parsity.data import Dataset
 from parsity.engines import arithmetic
 from parsity.racing import Cell, LocalBounds, Runner, Scores, Shard
-from parsity.study.planning import checkpoint_path
+from parsity.study.planning import SCORES, checkpoint_path
 from parsity.study.spec import StudySpec
 from parsity.study.tasks import Finished, Listener, Progressed, Reached, Setting, Task
 
@@ -37,7 +37,7 @@ class Bench:
         self._spec = StudySpec.from_json(setting.spec)
         self._workload = self._spec.make_workload()
         self._dataset = dataset
-        self._scores = scores or Scores(setting.folder / "scores")
+        self._scores = scores or Scores(setting.folder / SCORES)
         self._news: _News | None = None
 
     def hear(self, goal: float, step: int) -> None:

@@ -17,6 +17,7 @@ import socket
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -113,7 +114,7 @@ class LocalExecutor(Executor):
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._setting), daemon=True)
-        with _importable_main():
+        with _importable_main(), _interrupts_wait():
             process.start()
         theirs.close()
         return _Worker(process, ours)
@@ -163,7 +164,7 @@ def _send(connection: Connection, message: tuple[Any, ...]) -> None:
 
 
 @contextlib.contextmanager
-def _importable_main() -> Any:
+def _importable_main() -> Iterator[None]:
     """Keep a spawned worker from running the user's script again.
 
     Workers import what they need by name. Without this, a script without an ``if __name__ == "__main__"`` guard would
@@ -178,6 +179,16 @@ def _importable_main() -> Any:
     finally:
         for name, value in saved.items():
             setattr(main, name, value)
+
+
+@contextlib.contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Hold SIGINT back; what is started within begins life that way, and has time to say that it ignores it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(connection: Connection, setting: Setting) -> None:
@@ -224,7 +235,7 @@ def _serve(connection: Connection, setting: Setting) -> None:
         except StopRequestedError:
             event = Stopped(task=task.number)
         except ParsityError as error:
-            event = Failed(task=task.number, reason=str(error), final=True)
+            event = Failed.for_good(task, error)
         except Exception:
             event = Failed(task=task.number, reason=traceback.format_exc())
         tell(event)

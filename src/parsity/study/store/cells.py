@@ -6,11 +6,10 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from parsity.results import CellResult, TrialResult
+from parsity.results import CellResult, TrialResult, settled
 from parsity.study.store.grid import Grid
 from parsity.study.store.reading import CellRow, newest, read_cells, read_log, read_rows
 from parsity.study.store.rows import StoredTrial, from_row
-from parsity.study.store.settling import settle
 
 Keys = Sequence[tuple[int, float]]
 
@@ -54,7 +53,7 @@ def _trials(connection: sqlite3.Connection, grid: Grid, cell: CellRow) -> list[S
     ]
     whole = [result for result in raw if len(result.outcomes) == len(grid.goals)]
     found = []
-    for result in settle(whole, grid.goals, grid.patience):
+    for result in settled(whole, grid.goals, grid.patience):
         row = rows[result.number]
         found.append(
             StoredTrial(

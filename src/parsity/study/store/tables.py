@@ -9,12 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from parsity.results import Status
+from parsity.results import Finish, Status
 from parsity.storage import joint_digest, row_digest
 from parsity.study.store.grid import Grid
 from parsity.study.store.reading import SetAside, newest, read_cells, read_rows
 from parsity.study.store.rows import Row
-from parsity.study.store.settling import Finish
 
 
 @dataclass(frozen=True, kw_only=True)

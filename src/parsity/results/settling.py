@@ -1,9 +1,9 @@
-"""What of a raw outcome may show in a table: nothing that depends on how a cell was split among processes.
+"""What of an outcome may show in a table: nothing that depends on how a cell was split among processes.
 
 A trial works check interval by check interval, and does not begin one that ends beyond patience x K*. So whoever knew
-K* all along would have called a trial outpaced, whatever it saw later, where the check that follows lies beyond. For
-outcomes at a check `parsity.results.settled` says so; an infeasible one may lie between two checks, or in the very
-step after the last check that counts, and belongs to the check at the end of its interval.
+K* all along would have called a trial outpaced, whatever it saw later, where the check that follows lies beyond. An
+infeasible outcome may lie between two checks, or in the very step after the last check that counts, and belongs to the
+check at the end of its interval; any other is at a check.
 
 K* and the interval (the winner's step less its last miss) come from the same results.
 """
@@ -14,7 +14,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from parsity.results import Complete, Infeasible, Outpaced, TrialResult, settled
+from parsity.results.cell import TrialResult
+from parsity.results.outcomes import Complete, Outpaced
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,23 @@ class Finish:
         return self.next_check(step) <= patience * self.best
 
 
-def settle(trials: Iterable[TrialResult], goals: tuple[float, ...], patience: float) -> tuple[TrialResult, ...]:
-    """The trials as they show in a table, by number, whoever ran which of them."""
-    found = list(settled(trials, goals, patience))
+def settled(trials: Iterable[TrialResult], goals: Iterable[float], patience: float) -> tuple[TrialResult, ...]:
+    """The trials by number, whoever ran which, with all that came too late called outpaced, for each goal on its own.
+
+    A runner that learned late of a better bound may have gone further than another would have; what it saw there does
+    not show. Test errors are those of the winners alone.
+    """
+    found = sorted(trials, key=lambda one: one.number)
     for goal in goals:
         outcomes = [trial.outcomes[goal] for trial in found]
         finish = Finish.of((one.step, one.last_miss) for one in outcomes if isinstance(one, Complete))
+        won = False
         for index, (trial, outcome) in enumerate(zip(found, outcomes, strict=True)):
-            if isinstance(outcome, Infeasible) and finish.too_late(outcome.status, outcome.step, patience):
-                found[index] = replace(trial, outcomes={**trial.outcomes, goal: Outpaced(outcome.step)})
+            wins = not won and isinstance(outcome, Complete) and outcome.step == finish.best
+            won = won or wins
+            if finish.too_late(outcome.status, outcome.step, patience):
+                trial = replace(trial, outcomes={**trial.outcomes, goal: Outpaced(outcome.step)})
+            if not wins:
+                trial = replace(trial, test_errors={g: e for g, e in trial.test_errors.items() if g != goal})
+            found[index] = trial
     return tuple(found)
