@@ -33,7 +33,9 @@ ARROWS = {
         "storage",
         "training",
     },
-    "analysis": {"metaparameters", "results"},
+    "theory": set(),
+    "quadratic": {"data", "theory"},
+    "analysis": {"metaparameters", "results", "theory"},
     "report": {"analysis", "metaparameters", "results"},
     "cli": {
         "analysis",
@@ -56,6 +58,7 @@ WITHOUT_TORCH = [
     "parsity.results",
     "parsity.metaparameters",
     "parsity.analysis",
+    "parsity.theory",
     "parsity.report.figures",
     "parsity.report.page",
     "parsity.errors",

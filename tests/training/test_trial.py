@@ -238,7 +238,7 @@ def test_seeds_differ_by_purpose_and_trial():
 
 
 def test_the_papers_workloads_are_there():
-    assert len(WORKLOADS) == 12
+    assert len(WORKLOADS) == 13
     assert workload("cifar10-nesterov").schedule == "linear"
     assert workload("fashion-mnist-momentum").goals == (0.12, 0.14)
     assert set(workload("cifar10-nesterov").space.scales) == {

@@ -31,6 +31,7 @@ class Pace:
 PACES = {
     "digits-cnn": Pace(linear=400, floor=12, images=68_000, overhead=16),
     "simple-cnn": Pace(linear=60_000, floor=140, images=10_000, overhead=4),
+    "parsity.quadratic:Quadratic": Pace(linear=900, floor=30, images=800_000, overhead=160),
     "resnet-8": Pace(linear=100_000, floor=300, images=2_500, overhead=6),
 }
 

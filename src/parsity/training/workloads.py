@@ -1,4 +1,4 @@
-"""The built-in workloads: the embedded digits, and the paper's eleven."""
+"""The built-in workloads: the embedded digits, the paper's eleven, and a noisy quadratic."""
 
 from __future__ import annotations
 
@@ -37,6 +37,15 @@ _ALL = [
     *(_paper(data, opt, "constant") for data in ("mnist", "fashion-mnist") for opt in ("sgd", "momentum", "nesterov")),
     *(_paper("cifar10", opt, "linear") for opt in ("sgd", "momentum", "nesterov")),
     *(_paper("cifar10", opt, "constant", "-constant") for opt in ("sgd", "momentum")),
+    Workload(
+        name="quadratic",
+        data="parsity.quadratic:images",
+        network="parsity.quadratic:Quadratic",
+        optimiser="sgd",
+        goals=(0.005,),
+        check_interval=2,
+        step_limit=20_000,
+    ),
 ]
 
 WORKLOADS: dict[str, Workload] = {one.name: one for one in _ALL}
