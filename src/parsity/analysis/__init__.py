@@ -16,6 +16,7 @@ from parsity.analysis.ratios import NormalisedPoint, RatioPoint, Ratios, ratios
 from parsity.analysis.region import FeasibleRange, Shares, effective_learning_rate, feasible_range, quantity, shares
 from parsity.analysis.resampling import CurveDraws, Resampling, draw
 from parsity.analysis.scaling import Scaling, fit_scaling
+from parsity.analysis.smooth import PredictedRatio, constants, lipschitz_ratio, mean_lipschitz, predicted_ratios
 from parsity.analysis.steps import StepsToResult, steps_to_result
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "MeasuredStudy",
     "NormalisedPoint",
     "Point",
+    "PredictedRatio",
     "RatioPoint",
     "Ratios",
     "Regime",
@@ -58,6 +60,7 @@ __all__ = [
     "best_of",
     "best_of_weights",
     "cell_budget",
+    "constants",
     "curve_budget",
     "curves",
     "draw",
@@ -67,7 +70,10 @@ __all__ = [
     "fit",
     "fit_knee",
     "fit_scaling",
+    "lipschitz_ratio",
+    "mean_lipschitz",
     "plain",
+    "predicted_ratios",
     "quantity",
     "ratios",
     "shares",

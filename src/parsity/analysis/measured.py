@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from parsity.analysis.estimate import Estimate
 from parsity.metaparameters import Space
-from parsity.results import CellResult
+from parsity.results import CellResult, Smoothness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,12 @@ class Constants:
     """How far the loss is from its least value at the start."""
     beta: float | None = None
     """The bound on the gradients' variance."""
+    noise_scale: float | None = None
+    """tr(Sigma) / |g|^2 at the start, the simplest forecast of the critical batch."""
     n: int = 1
+    """How many points along training ``lipschitz`` is the mean of."""
+    lipschitz_estimate: Estimate | None = None
+    """The same with its interval."""
 
     @property
     def product(self) -> float | None:
@@ -47,6 +53,8 @@ class MeasuredStudy:
     planned_trials: int | None = None
     planned_cells: int | None = None
     constants: Mapping[float, Constants] = field(default_factory=dict)
+    smoothness: Smoothness | None = None
+    """What ``constants`` were taken from."""
 
     def alike(self, other: MeasuredStudy) -> bool:
         """Whether both train the same network on the same data, so that their steps can be compared."""

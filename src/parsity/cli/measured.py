@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,11 +14,13 @@ from parsity.errors import UsageError
 
 if TYPE_CHECKING:
     from parsity.analysis import MeasuredStudy
+    from parsity.results import Smoothness
+    from parsity.study import StudySpec
 
 
 def measured_study(folder: Path) -> MeasuredStudy:
     """The study in ``folder``, of one moment."""
-    from parsity.analysis import MeasuredStudy
+    from parsity.analysis import MeasuredStudy, constants
     from parsity.metaparameters import Space
     from parsity.study import StudySpec
 
@@ -39,6 +42,7 @@ def measured_study(folder: Path) -> MeasuredStudy:
             planned_cells=len(cells),
         )
     spec = StudySpec.from_document(document, str(folder))
+    found = smoothness_of(folder, spec)
     return MeasuredStudy(
         name=spec.name,
         cells=cells,
@@ -46,7 +50,23 @@ def measured_study(folder: Path) -> MeasuredStudy:
         **spec.ingredients.model_dump(),
         planned_trials=spec.trials,
         planned_cells=grid,
+        smoothness=found,
+        constants=constants(found) if found else {},
     )
+
+
+def smoothness_of(folder: Path, spec: StudySpec) -> Smoothness | None:
+    """What `parsity smoothness` left in a study's folder, if it is of the study's network and data."""
+    from parsity.smoothness import read_smoothness
+
+    found = read_smoothness(folder)
+    if found is None:
+        return None
+    parts = spec.ingredients
+    if (found.spec["data"], found.spec["network"]) != (parts.data, parts.network):
+        sys.stderr.write(f"{folder}: smoothness was measured of another network or other data, and is left out\n")
+        return None
+    return found
 
 
 def measured_studies(folders: Sequence[Path]) -> list[MeasuredStudy]:
