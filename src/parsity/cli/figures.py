@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 EPILOGUE = """\
 figures, and those of the paper that have the same composition:
-  scaling  1, 2, 7-11   steps against batch size: each sparsity, all together, normalised
-  clouds   3, 13-18     the trials of every cell in the search space, a star for the best
-  ranges   5            metaparameters against batch size, and the range that reaches the goal
-  ratios   12           how many times the dense network's steps
+  scaling    1, 2, 7-11   steps against batch size: each sparsity, all together, normalised
+  clouds     3, 13-18     the trials of every cell in the search space, a star for the best
+  ranges     5            metaparameters against batch size, and the range that reaches the goal
+  ratios     12           how many times the dense network's steps
+  lipschitz  4          the local Lipschitz constant along training (`parsity smoothness`)
+  training   6          the same, with training loss and error beside it
 
 The same results give the same files, byte for byte."""
 
@@ -50,7 +52,7 @@ class _Plan:
 
     subject: Subject
     kind: Kind
-    goal: float
+    goal: float | None
     stem: str
 
 
@@ -98,16 +100,16 @@ def _plans(
     studies: Sequence[MeasuredStudy], kinds: Sequence[Kind], *, alone: bool
 ) -> tuple[list[_Plan], list[dict[str, Any]]]:
     """What can be drawn, and what cannot, with the reason."""
-    from parsity.report.figures import Subject, missing, stem
+    from parsity.report.figures import ALONG_TRAINING, Subject, missing, stem
 
     plans, left_out = [], []
     for study in studies:
         subject = Subject(study)
         goals: tuple[float | None, ...] = subject.goals or (None,)
         for kind in kinds:
-            for goal in goals:
-                why = missing(kind, study, goal) if goal is not None else "no trial has been measured"
-                if goal is None or why:
+            for goal in goals if kind not in ALONG_TRAINING else (None,):
+                why = missing(kind, study, goal)
+                if why:
                     left_out.append({"figure": kind, "study": study.name, "goal": goal, "why": why})
                     continue
                 named = goal if alone or len(goals) > 1 else None

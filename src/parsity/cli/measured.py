@@ -22,8 +22,13 @@ def measured_study(folder: Path) -> MeasuredStudy:
     """The study in ``folder``, of one moment."""
     from parsity.analysis import MeasuredStudy, constants
     from parsity.metaparameters import Space
-    from parsity.study import StudySpec
+    from parsity.smoothness import read_smoothness
+    from parsity.study import STORE, StudySpec
 
+    if not (folder / STORE).is_file():
+        found = read_smoothness(folder)
+        if found is not None:
+            return _smooth(found)
     with open_study(folder).store() as store, store.at_one_moment():
         document, cells = store.spec, store.cells()
     cells = tuple(cell for cell in cells if cell.trials)
@@ -53,6 +58,14 @@ def measured_study(folder: Path) -> MeasuredStudy:
         smoothness=found,
         constants=constants(found) if found else {},
     )
+
+
+def _smooth(found: Smoothness) -> MeasuredStudy:
+    """A folder of which smoothness alone was measured."""
+    from parsity.analysis import MeasuredStudy, constants
+
+    parts = {part: found.spec[part] for part in ("name", "data", "network", "optimiser", "schedule")}
+    return MeasuredStudy(cells=(), smoothness=found, constants=constants(found), **parts)
 
 
 def smoothness_of(folder: Path, spec: StudySpec) -> Smoothness | None:

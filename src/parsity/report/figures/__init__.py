@@ -1,6 +1,7 @@
 """The paper's figures, drawn from stored results."""
 
-from parsity.report.figures.catalogue import ALL, KINDS, PAPER, Kind, Subject, draw, find_kinds, missing
+from parsity.report.figures.along import draw_lipschitz, draw_training
+from parsity.report.figures.catalogue import ALL, ALONG_TRAINING, KINDS, PAPER, Kind, Subject, draw, find_kinds, missing
 from parsity.report.figures.clouds import draw_clouds
 from parsity.report.figures.ranges import draw_ranges
 from parsity.report.figures.ratios import draw_ratios
@@ -10,6 +11,7 @@ from parsity.report.figures.style import INCHES, Width
 
 __all__ = [
     "ALL",
+    "ALONG_TRAINING",
     "FORMATS",
     "INCHES",
     "KINDS",
@@ -20,9 +22,11 @@ __all__ = [
     "Width",
     "draw",
     "draw_clouds",
+    "draw_lipschitz",
     "draw_ranges",
     "draw_ratios",
     "draw_scaling",
+    "draw_training",
     "encode",
     "find_kinds",
     "missing",

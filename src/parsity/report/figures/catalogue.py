@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from parsity.analysis import MeasuredStudy, StudyAnalysis, analyse
 from parsity.errors import UsageError
+from parsity.report.figures.along import draw_lipschitz, draw_training
 from parsity.report.figures.clouds import draw_clouds
 from parsity.report.figures.quantities import plane, quantities
 from parsity.report.figures.ranges import draw_ranges
@@ -19,16 +20,19 @@ from parsity.report.figures.scaling import draw_scaling
 from parsity.report.figures.statuses import of_goal
 from parsity.report.figures.style import Width
 
-Kind = Literal["scaling", "clouds", "ranges", "ratios"]
+Kind = Literal["scaling", "clouds", "ranges", "ratios", "lipschitz", "training"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 PAPER: dict[Kind, tuple[int, ...]] = {
     "scaling": (1, 2, 7, 8, 9, 10, 11),
     "clouds": (3, 13, 14, 15, 16, 17, 18),
     "ranges": (5,),
     "ratios": (12,),
+    "lipschitz": (4,),
+    "training": (6,),
 }
 """The paper's figures of each composition; which of them a study's is goes by its workload."""
-SMOOTHNESS = (4, 6)
+ALONG_TRAINING: tuple[Kind, ...] = ("lipschitz", "training")
+"""Those of smoothness, which have no goal."""
 ALL = "all"
 
 
@@ -57,8 +61,6 @@ def find_kinds(which: str) -> tuple[Kind, ...]:
     for word in (part.strip() for part in which.split(",")):
         if word == ALL:
             asked |= set(KINDS)
-        elif word in map(str, SMOOTHNESS):
-            raise UsageError(f"--which {word}: Figure {word} shows smoothness along training, which no study measures")
         elif word not in known:
             raise UsageError(
                 f"--which {word!r}: allowed are {_spoken(sorted(map(int, numbers)))}, {', '.join(KINDS)}, all"
@@ -68,8 +70,13 @@ def find_kinds(which: str) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind in asked)
 
 
-def missing(kind: Kind, study: MeasuredStudy, goal: float) -> str:
+def missing(kind: Kind, study: MeasuredStudy, goal: float | None) -> str:
     """Why ``kind`` cannot be drawn of a study for ``goal``; "" where it can."""
+    if kind in ALONG_TRAINING:
+        measured = study.smoothness is not None and any(curve.points for curve in study.smoothness.curves)
+        return "" if measured else "its smoothness was not measured; `parsity smoothness --folder` does"
+    if goal is None:
+        return "no trial has been measured"
     cells = of_goal(study.cells, goal)
     if not cells:
         return "no trial has been measured"
@@ -86,13 +93,18 @@ def missing(kind: Kind, study: MeasuredStudy, goal: float) -> str:
     return ""
 
 
-def draw(kind: Kind, subject: Subject, goal: float, *, width: Width = "page") -> Figure:
-    """Draw one figure of one study."""
+def draw(kind: Kind, subject: Subject, goal: float | None, *, width: Width = "page") -> Figure:
+    """Draw one figure of one study; those along training have no goal."""
+    if goal is None:
+        along = draw_lipschitz if kind == "lipschitz" else draw_training
+        return along(subject.study, width=width)
     draws: dict[Kind, Callable[[], Figure]] = {
         "scaling": lambda: draw_scaling(subject.analysis, goal, width=width),
         "clouds": lambda: draw_clouds(subject.study, goal, width=width),
         "ranges": lambda: draw_ranges(subject.study, subject.analysis, goal, width=width),
         "ratios": lambda: draw_ratios(subject.analysis, goal, width=width),
+        "lipschitz": lambda: draw_lipschitz(subject.study, width=width),
+        "training": lambda: draw_training(subject.study, width=width),
     }
     return draws[kind]()
 
