@@ -12,7 +12,7 @@ from parsity.smoothness.spec import SmoothnessSpec
 from parsity.smoothness.store import STORE, SmoothnessStore, read_smoothness
 
 if TYPE_CHECKING:
-    from parsity.smoothness.curvature import Hessian, curvature
+    from parsity.smoothness.hessian import Hessian, curvature
     from parsity.smoothness.lipschitz import lipschitz_point
     from parsity.smoothness.measuring import Ended, Progress, measure
     from parsity.smoothness.noise import noise_point
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Ended": "measuring",
-    "Hessian": "curvature",
+    "Hessian": "hessian",
     "Place": "place",
     "Progress": "measuring",
-    "curvature": "curvature",
+    "curvature": "hessian",
     "full_gradient": "passes",
     "lipschitz_point": "lipschitz",
     "measure": "measuring",

@@ -20,8 +20,8 @@ from parsity.data import Dataset, split
 from parsity.engines import arithmetic, make_engine
 from parsity.racing import Scores
 from parsity.results import LipschitzPoint, NoisePoint
-from parsity.smoothness.curvature import Hessian, curvature
 from parsity.smoothness.descent import Descent
+from parsity.smoothness.hessian import Hessian, curvature
 from parsity.smoothness.lipschitz import lipschitz_point
 from parsity.smoothness.noise import noise_point
 from parsity.smoothness.place import Place

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from parsity.errors import DamagedError, UsageError
+from parsity.errors import DamagedError, ParsityError, UsageError
 from parsity.results import CurvaturePoint, LipschitzPoint, NoisePoint, Smoothness, SmoothnessCurve
 from parsity.smoothness.spec import SmoothnessSpec
 from parsity.storage import (
@@ -155,6 +155,10 @@ class SmoothnessStore:
         """Store a point; one that is there already is refused."""
         kind = next(name for name, one in KINDS.items() if isinstance(point, one))
         with self._writing() as inside:
+            key = (kind, float(sparsity), point.step)
+            query = "SELECT 1 FROM record WHERE (kind, sparsity, step) = (?, ?, ?)"
+            if inside.execute(query, key).fetchone():
+                raise ParsityError(f"{self.path}: already stored: {kind} of sparsity {sparsity:g} at step {point.step}")
             _append(inside, kind, canonical(asdict(point)), sparsity, point.step, run, seconds)
 
     def add_infeasible(self, sparsity: float, step: int, *, run: int) -> None:

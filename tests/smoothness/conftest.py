@@ -1,0 +1,6 @@
+"""Studies made up for these tests are a module beside them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
