@@ -1,5 +1,9 @@
 """`parsity run` before anything runs: what is mistaken is one line, and leaves nothing behind."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from parsity.cli import main
@@ -48,3 +52,38 @@ def test_a_dry_run_counts_the_workers_there_would_be(capsys, tmp_path):
 def test_a_verb_that_is_none_is_named_with_what_was_meant(capsys):
     assert main(["runn", "digits"]) == 2
     assert "no verb 'runn' (did you mean run?); the verbs are data, presets, new, run" in capsys.readouterr().err
+
+
+def test_a_folder_that_has_a_presets_name_by_chance(capsys, tmp_path):
+    (tmp_path / "digits").mkdir()
+    (tmp_path / "digits" / "zero.png").touch()
+    assert main(["run", "digits", "--dry-run"]) == 2
+    assert "digits: the folder holds something else; name the study's folder with --folder" in capsys.readouterr().err
+    assert main(["run", "digits", "--dry-run", "--folder", "study"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "line"),
+    [
+        ("> /dev/full", 1, "parsity: standard output: No space left on device\n"),
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        ("| true", 0, ""),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_no_traceback(redirection, code, line):
+    command = f"set -o pipefail; {sys.executable} -m parsity presets {redirection}"
+    done = subprocess.run(["bash", "-c", command], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, line)
+
+
+def test_letters_that_the_terminal_does_not_know_are_escaped():
+    command = [sys.executable, "-m", "parsity", "new", "digits", "--set", "name=Übung"]
+    told = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=told)
+    assert 'name = "\\xdcbung"' in done.stdout
+
+
+def test_a_name_too_long_for_a_file_is_one_line(capsys):
+    assert main(["run", "digits", "--folder", "a" * 300, "--dry-run"]) == 1
+    assert capsys.readouterr().err == f"parsity: {'a' * 300}: File name too long\n"

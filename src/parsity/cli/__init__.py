@@ -7,13 +7,16 @@ work and returns an exit code. Heavy imports belong inside ``run``: ``parsity --
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import importlib
+import io
 import keyword
 import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from parsity import __version__
 from parsity.cli.transfers import talking
@@ -48,6 +51,7 @@ Results go to standard output, remarks to standard error. `parsity VERB --help` 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one ``parsity`` command and return its exit code."""
+    _mend_streams()
     try:
         arguments = _parse(list(sys.argv[1:] if argv is None else argv))
         with talking():
@@ -60,9 +64,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + signal.SIGINT
     except BrokenPipeError:
         # Our reader has gone (`parsity ... | head`): leave quietly, whatever else is left to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:
+        # A full disk behind `>`, a name too long for a file: the system's refusal, in its own words.
+        _discard_output()
+        sys.stderr.write(f"parsity: {error.filename or 'standard output'}: {error.strerror or error}\n")
+        return ParsityError.exit_code
     return code
+
+
+def _mend_streams() -> None:
+    """A closed stream is written to in vain, and a letter that a stream does not know is written in escapes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115  # as long as the process
+        elif isinstance(stream := getattr(sys, name), io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _discard_output() -> None:
+    with contextlib.suppress(OSError):  # a stream of a caller's own has no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _known(called: str | None) -> None:

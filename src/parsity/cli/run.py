@@ -85,10 +85,12 @@ def _workers(text: str) -> int:
 
 def _target(arguments: argparse.Namespace) -> tuple[Path, StudySpec | None]:
     """The study's folder, and the spec it shall have; none where it has one and nothing is to change."""
-    from parsity.study import STORE, Study, StudySpec, apply_overrides, find_spec
+    from parsity.study import PRESETS, STORE, Study, StudySpec, apply_overrides, find_spec
 
     path = Path(arguments.study)
-    if path.is_dir():
+    # A folder that only happens to have a preset's name is none that is meant.
+    a_preset = arguments.study in {preset.name for preset in PRESETS}
+    if path.is_dir() and ((path / STORE).exists() or not a_preset):
         if arguments.folder not in (None, path) or arguments.scale:
             raise UsageError(f"{path}: it is a study's folder; --folder and --scale go with a study file or a preset")
         old = Study.open(path).spec
