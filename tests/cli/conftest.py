@@ -42,7 +42,7 @@ def make_study(
     folder: Path, cells: Mapping[tuple[int, float], Mapping[int, Outcomes]], *, ended: bool = True, **spec: Any
 ) -> Path:
     """A study of these outcomes, by cell and trial number, measured by one run."""
-    document = StudySpec(**{"workload": "digits", "goals": [0.04], "trials": 3, **spec}).document()
+    document = StudySpec(**{"workload": "digits", "goals": [0.04], "trials": 3, "patience": 2, **spec}).document()
     folder.mkdir(parents=True)
     with Store.create(folder / STORE, spec=document, identity=StudySpec(**document).identity) as store:
         run = store.begin_run({"started": "2026-01-02T03:04:05+00:00", "command": ["parsity", "run"]})

@@ -19,6 +19,8 @@ SURE, MAYBE = ("complete",), ("complete", "outpaced")
 """The outcomes that are complete for certain, and those that may be, had they gone on."""
 SAME = 0.25
 """Ranges whose widths differ by less than this many octaves are equally wide."""
+ROUNDING = 1e-9
+"""A share that does not change at all has a slope of zero but for the rounding of its sums."""
 
 
 def region_grows(studies: Sequence[Worked]) -> list[Case]:
@@ -30,7 +32,9 @@ def region_grows(studies: Sequence[Worked]) -> list[Case]:
             if not len(low) or len(draws.curve.cells) < 2:
                 continue
             slope = _bracket(low, high, draws.curve)
-            verdict: Verdict = "holds" if slope.above(0) else "does not" if slope.below(0) else "cannot be said"
+            verdict: Verdict = (
+                "holds" if slope.above(ROUNDING) else "does not" if slope.below(-ROUNDING) else "cannot be said"
+            )
             cases.append(
                 Case(
                     study=one.study.name,

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import multiprocessing
 import multiprocessing.connection
+import multiprocessing.resource_tracker
 import os
 import signal
 import socket
@@ -184,6 +185,8 @@ def _importable_main() -> Iterator[None]:
 @contextlib.contextmanager
 def _interrupts_wait() -> Iterator[None]:
     """Hold SIGINT back; what is started within begins life that way, and has time to say that it ignores it."""
+    # The first process to be spawned would start this tracker, which lifts the block again.
+    multiprocessing.resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
