@@ -1,13 +1,17 @@
-"""A Ray cluster of several nodes on this machine, for the tests that need one."""
+"""A Ray cluster of several nodes on this machine; and the folder's own helpers can be imported by its tests."""
 
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

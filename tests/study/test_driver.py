@@ -222,6 +222,24 @@ def test_a_stopped_worker_is_replaced(whole, tmp_path):
     assert study.digest() == whole.digest()
 
 
+def test_a_stopped_driver_does_not_take_its_workers_for_hung(tmp_path):
+    """After Ctrl-Z and ten minutes, all workers seem to have been silent: it is the driver that did not listen."""
+    study, moved, crew = make(tmp_path / "stopped", trials=2), [], set()
+
+    def watch(driver):
+        executor = driver.executor
+        crew.update(place.pid for place in executor.crew)
+        if not moved and driver.running:
+            executor._listened -= 700  # as if all this had been ten minutes ago
+            for worker in executor._crew:
+                worker.heard -= 700
+            moved.append(True)
+
+    assert study.run(executor="local", workers=2, checkpoint_seconds=0.05, watch=watch).exit_code == 0
+    assert moved
+    assert len(crew) == 2
+
+
 def test_hopeless_trials_are_set_aside_by_name(tmp_path, monkeypatch, caplog):
     (tmp_path / "deadly.py").write_text(
         "import os, signal\nfrom parsity.models import DigitsCNN\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import multiprocessing
 import multiprocessing.connection
 import multiprocessing.resource_tracker
@@ -51,6 +52,7 @@ class LocalExecutor(Executor):
         self._context = multiprocessing.get_context("spawn")
         self._crew: list[_Worker] = []
         self._stopping = False
+        self._listened = math.inf
 
     def start(self, listen: Listener) -> None:
         """Start the workers; they import torch while the driver plans."""
@@ -90,12 +92,21 @@ class LocalExecutor(Executor):
             left = max(0.0, deadline - time.monotonic())
             ready = multiprocessing.connection.wait([worker.connection for worker in self._crew], left)
             freed = [self._hear(worker) for worker in self._crew if worker.connection in ready]
+            self._forgive_own_absence()
             for worker in self._crew:
                 if worker.task is not None and time.monotonic() - worker.heard > self._silence:
                     self._replace(worker, f"it gave no sign of life for {self._silence:g} s")
                     freed.append(True)
             if any(freed) or time.monotonic() >= deadline:
                 return
+
+    def _forgive_own_absence(self) -> None:
+        """Stopped for a while itself, by Ctrl-Z or a debugger, this process cannot know who was silent."""
+        now = time.monotonic()
+        if now - self._listened > max(self._silence / 2, 1.0):
+            for worker in self._crew:
+                worker.heard = now
+        self._listened = now
 
     def stop(self) -> None:
         """Ask every worker to leave its checkpoint."""
