@@ -4,6 +4,7 @@ from parsity.results.cell import CellResult, TrialResult, Winner
 from parsity.results.outcomes import Complete, Incomplete, Infeasible, Outcome, Outpaced, Status, outcome_from_row
 from parsity.results.settling import Finish, settled
 from parsity.results.smoothness import CurvaturePoint, LipschitzPoint, NoisePoint, Smoothness, SmoothnessCurve
+from parsity.results.step_times import StepTime, StepTimes, read_step_times
 
 __all__ = [
     "CellResult",
@@ -19,8 +20,11 @@ __all__ = [
     "Smoothness",
     "SmoothnessCurve",
     "Status",
+    "StepTime",
+    "StepTimes",
     "TrialResult",
     "Winner",
     "outcome_from_row",
+    "read_step_times",
     "settled",
 ]
