@@ -228,7 +228,7 @@ def test_a_stopped_driver_does_not_take_its_workers_for_hung(tmp_path):
 
     def watch(driver):
         executor = driver.executor
-        crew.update(place.pid for place in executor.crew)
+        crew.update(place.process for place in executor.crew)
         if not moved and driver.running:
             executor._listened -= 700  # as if all this had been ten minutes ago
             for worker in executor._crew:
