@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import multiprocessing
 import multiprocessing.connection
 import multiprocessing.resource_tracker
@@ -52,12 +51,13 @@ class LocalExecutor(Executor):
         self._context = multiprocessing.get_context("spawn")
         self._crew: list[_Worker] = []
         self._stopping = False
-        self._listened = math.inf
+        self._listened = time.monotonic()
 
     def start(self, listen: Listener) -> None:
         """Start the workers; they import torch while the driver plans."""
         self._listen = listen
         self._crew = [self._hire() for _ in range(self.workers)]
+        self._listened = time.monotonic()
 
     @property
     def idle(self) -> int:
