@@ -79,11 +79,11 @@ class Progress:
 
     def _totals(self, driver: Driver) -> str:
         passed = time.monotonic() - driver.started
-        rate = driver.images / passed if passed else 0.0
+        rate = f"{driver.images / passed:,.0f} images/s" if passed and driver.images else "preparing"
         eta = driver.eta
         stopping = "stopping; " if driver.stopping else ""
         return (
-            f"{stopping}{driver.done}/{len(self._spec.cells())} cells, {rate:,.0f} images/s, "
+            f"{stopping}{driver.done}/{len(self._spec.cells())} cells, {rate}, "
             f"{duration(passed)} passed, about {duration(eta.middle)} left "
             f"({duration(eta.low)} to {duration(eta.high)})"
         )
