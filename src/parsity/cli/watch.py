@@ -139,9 +139,13 @@ class _Lines:
         found = seen.document
         done = {(cell["batch_size"], cell["sparsity"]): cell for cell in found["cells"] if cell["state"] == "finished"}
         first = self._known is None
-        if first or found["driver"] != self._driver:
-            self._say(title(found) if first else who(found))
-        for key in done.keys() - (done.keys() if self._known is None else self._known):
+        if first:
+            self._say(title(found))
+        elif found["driver"] != self._driver and who(found):
+            self._say(who(found))
+        new = set(done) - (set(done) if self._known is None else self._known)
+        known_order = [(cell["batch_size"], cell["sparsity"]) for cell in found["newest"]]
+        for key in sorted(new, key=lambda key: known_order.index(key) if key in known_order else -1):
             self._say(f"  {finish_line(done[key])}")
         if first or seen.finished or time.monotonic() - self._spoken >= PLAIN_EVERY:
             self._say(f"  {totals(found)}")

@@ -61,7 +61,7 @@ def lines(found: Document, goal: float) -> list[Text]:
         Text(title(found), style="bold"),
         Text(f"{_bar(found)}  {_counts(found)}"),
         Text(_pace(found)),
-        Text(who(found)),
+        *([Text(who(found))] if who(found) else []),
         Text(),
         *_grid(found, goal),
         Text(f"K* for goal {short(goal)}, by batch size and sparsity", style="dim"),
@@ -122,7 +122,7 @@ def _pace(found: Document) -> str:
     if found["finished"]:
         return f"{found['image_passes']:,} image passes, {duration(found['seconds'])} of one core"
     rate, left = found["images_per_second"], found["left"]
-    words = [] if rate is None else [f"{rate:,.0f} images/s"]
+    words = [f"{rate:,.0f} images/s"] if rate else []
     if left is not None:
         low, middle, high = (duration(left[key]) for key in ("low", "middle", "high"))
         words.append(f"about {middle} left ({low} to {high})")
