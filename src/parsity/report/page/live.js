@@ -26,7 +26,7 @@ function paceOf(study) {
 function cellNow(cell, goal) {
   const steps = cell.steps[goal], made = element("td", steps ? whole(steps) : "", { class: `now-${cell.state}` });
   const share = `${cell.measured}/${cell.planned}`;
-  const words = { finished: steps ? "" : "no trial reached the goal", running: "at work", begun: share, waiting: "·" }[cell.state];
+  const words = { finished: steps ? "" : "not reached", begun: share, waiting: "·" }[cell.state];
   if (cell.state === "running") made.append(element("small", cell.step ? `step ${whole(cell.step)}` : "at work"));
   else if (words) made.append(element("small", words));
   made.title = `${share} trials measured`;
@@ -38,12 +38,12 @@ function gridNow(study) {
   table.append(element("caption", `Steps to error ${goal} so far`));
   const head = table.createTHead().insertRow();
   head.append(element("th", "batch size", { scope: "col" }));
-  study.sparsities.forEach((sparsity) => head.append(element("th", sparsity ? `${written(100 * sparsity)} % sparse` : "dense", { scope: "col" })));
+  study.batch_sizes.forEach((size) => head.append(element("th", whole(size), { scope: "col" })));
   const body = table.createTBody();
-  for (const size of study.batch_sizes) {
+  for (const sparsity of study.sparsities) {
     const row = body.insertRow();
-    row.append(element("th", whole(size), { scope: "row" }));
-    for (const sparsity of study.sparsities) {
+    row.append(element("th", sparsity ? `${written(100 * sparsity)} % sparse` : "dense", { scope: "row", class: "text" }));
+    for (const size of study.batch_sizes) {
       const cell = study.cells.find((found) => found.batch_size === size && found.sparsity === sparsity);
       row.append(cell ? cellNow(cell, goal) : element("td"));
     }
