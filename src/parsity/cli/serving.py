@@ -150,7 +150,7 @@ class Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     timeout = PATIENCE
 
-    def do_GET(self) -> None:  # noqa: N802  # the name that http.server calls
+    def do_GET(self) -> None:  # the name that http.server calls
         path = self.path.partition("?")[0]
         if self.headers.get_all("Host", []) not in [[name] for name in self._server.names]:
             self._answer(HTTPStatus.FORBIDDEN, f"this page is at {self._server.address}")
