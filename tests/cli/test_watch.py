@@ -91,6 +91,14 @@ def test_what_the_driver_says_is_newer_than_the_store(growing, say, say_json, gr
     assert [cell["state"] for cell in found["cells"]] == ["finished", "running", "waiting", "running"]
 
 
+def test_it_does_not_end_while_somebody_tries_again_what_was_set_aside(finished, say, meanwhile):
+    with contextlib.ExitStack() as driver:
+        driver.enter_context(at_work(finished))
+        left = meanwhile(driver.close)
+        assert "being measured" in say("watch", finished)
+    assert not left
+
+
 def test_what_another_process_has_left_behind_is_not_believed(growing, say_json):
     with at_work(growing, process=1):
         assert say_json("watch", growing, "--once")["images_per_second"] is None

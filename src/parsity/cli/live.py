@@ -55,8 +55,8 @@ class Sight:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left to run."""
-        return bool(self.document["finished"])
+        """Whether nothing is left to run, and nobody tries again what was set aside."""
+        return bool(self.document["finished"]) and self.document["driver"] is None
 
 
 @dataclass

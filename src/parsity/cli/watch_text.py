@@ -100,7 +100,7 @@ def finish_line(cell: Document) -> str:
 
 
 def _state(found: Document) -> str:
-    if found["finished"]:
+    if found["finished"] and found["driver"] is None:
         return "finished, with trials set aside" if found["trials"]["set_aside"] else "finished"
     return "stopped" if found["driver"] is None else "being measured"
 
