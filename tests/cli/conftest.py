@@ -100,6 +100,29 @@ def unfinished(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def growing(tmp_path: Path) -> Path:
+    """Four cells of two trials, none of them measured."""
+    return make_study(tmp_path / "growing", {}, trials=2, batch_sizes=[8, 32], sparsities=[0, 0.9])
+
+
+@pytest.fixture
+def grow() -> Callable[..., None]:
+    """Let the results of more cells of `growing` arrive; the first of the two trials wins each."""
+
+    def add(folder: Path, *keys: tuple[int, float]) -> None:
+        with Store.open(folder / STORE, writable=True) as store:
+            run = store.begin_run({})
+            for batch_size, sparsity in keys:
+                steps = 8 * batch_size + round(10 * sparsity)
+                results = [trial(number, {0.04: Complete(steps + number, steps)}) for number in (1, 2)]
+                known = {"run": run, "patience": 2, "goals": [0.04], "engine": "plain", "test": "certified"}
+                store.add(batch_size, sparsity, results, **known)
+            store.end_run(run, "interrupted")
+
+    return add
+
+
+@pytest.fixture
 def damaged(finished: Path) -> Path:
     """The finished study with one digit of a result changed."""
     connection = sqlite3.connect(finished / STORE)

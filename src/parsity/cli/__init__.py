@@ -28,6 +28,8 @@ VERBS = {
     "new": "write a study file from a preset",
     "run": "measure a study, or go on with it",
     "status": "say how far a study is, and who is at work on it",
+    "watch": "show a study while it is measured, cell by cell, until it is finished",
+    "serve": "show the report of a study on a page of this machine's own, always up to date",
     "table": "print steps-to-result by batch size and sparsity",
     "trials": "list every trial of a study and how it ended",
     "verify": "check every digest of a study",

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = open_study(arguments.folder)
     with study.store() as store:
         seen = store.overview()
-    found = _described(study, seen)
+    found = described(study, seen)
     if arguments.json:
         print_json(found)
     else:
@@ -38,7 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 3 if seen.set_asides else 0
 
 
-def _described(study: Study, seen: Overview) -> dict[str, Any]:
+def described(study: Study, seen: Overview) -> dict[str, Any]:
+    """How far it is, as plain data."""
     spec = seen.spec
     waiting = still_due(seen)
     due = sum(map(len, waiting.values()))

@@ -54,10 +54,14 @@ def print_title(text: str) -> None:
         sys.stdout.write(f"{text}\n")
 
 
-def print_json(document: Any) -> None:
+def print_json(document: Any, *, in_one_line: bool = False) -> None:
     """Print plain data as JSON that every program can read: what is not finite is written "inf" or "nan"."""
-    json.dump(_plain(document), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(f"{as_json(document, indent=None if in_one_line else 2)}\n")
+
+
+def as_json(document: Any, *, indent: int | None = None) -> str:
+    """Plain data as such JSON."""
+    return json.dumps(_plain(document), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
 def room() -> float:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from parsity.errors import BusyError, ParsityError
 
@@ -19,12 +21,10 @@ def driving(path: Path) -> Iterator[None]:
     except OSError as error:
         raise ParsityError(f"{path}: cannot be written: {error.strerror}") from error
     with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(stream):
             stream.seek(0)
             holder = stream.read().strip() or "unknown"
-            raise BusyError(f"{path.parent}: another driver is at work here (process {holder})") from None
+            raise BusyError(f"{path.parent}: another driver is at work here (process {holder})")
         stream.seek(0)
         stream.truncate()
         stream.write(f"{os.getpid()}\n")
@@ -32,6 +32,19 @@ def driving(path: Path) -> Iterator[None]:
         yield
         # Emptied and not deleted: a file deleted while somebody waits to lock it would let two drivers in.
         stream.truncate(0)
+
+
+def _locked(stream: IO[str]) -> bool:
+    """Try for a moment: whoever only looks whether somebody is at work holds the lock for that long as well."""
+    for patience in (0.005, 0.02, 0.1, None):
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if patience is not None:
+                time.sleep(patience)
+        else:
+            return True
+    return False
 
 
 def driver_of(path: Path) -> int | None:

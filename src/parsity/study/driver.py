@@ -150,6 +150,10 @@ class Driver:
         known = [self._bounds_of(cell).get(goal) for goal in self.spec.goals]
         return next((step for step in known if step is not None), None)
 
+    def bounds(self, cell: CellKey) -> dict[float, float]:
+        """The fewest steps known for each goal of a cell that any of its trials has reached."""
+        return dict(self._bounds_of(cell))
+
     @property
     def images(self) -> int:
         """Images trained on or looked at since this driver began, in all tasks."""

@@ -4,6 +4,7 @@ study.sqlite    the results (`Store`)
 checkpoints/    states of trials under way
 scores/         pruning scores of each trial number, shared by all cells
 driver.pid      who is at work now
+driver.json     what it is doing, for those who watch
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Literal, get_args
 from parsity.errors import UsageError
 from parsity.results import CellResult
 from parsity.storage import driver_of, driving, told_to_stop
+from parsity.study.announcing import Announcing, announced
 from parsity.study.comparing import check_extension
 from parsity.study.costs import Costs
 from parsity.study.driver import Driver, How
@@ -129,6 +131,10 @@ class Study:
         """The process that is at work on the study, if any."""
         return driver_of(self.folder / LOCK)
 
+    def announced(self, driver: int | None) -> dict[str, Any] | None:
+        """What that process says it is doing: running tasks, images, seconds left; None where it says nothing."""
+        return announced(self.folder, driver)
+
     def run(
         self,
         *,
@@ -154,12 +160,14 @@ class Study:
             )
             run = store.begin_run(gather_provenance(threads=spec.threads))
             how: How = "failed"
+            announcing = Announcing(self.folder, then=watch)
             try:
                 with _executor(executor, setting, workers, address, spec) as crew:
-                    driver = Driver(store, spec, setting, crew, run=run, watch=watch)
+                    driver = Driver(store, spec, setting, crew, run=run, watch=announcing)
                     with told_to_stop(driver.ask_to_stop) as caught:
                         how = driver.drive()
             finally:
+                announcing.close()
                 store.end_run(run, how)
             return Ended(how, store.set_asides(), caught[0] if caught else None)
 

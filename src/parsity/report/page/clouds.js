@@ -5,7 +5,7 @@ const STATUSES = { com: "complete", out: "outpaced", inc: "incomplete", inf: "in
 function grid(count, width) {
   const columns = Math.min(count, width < 520 ? 1 : width < 860 ? 2 : Math.min(count, 4)), rows = Math.ceil(count / columns);
   const name = (letter, place) => (place ? `${letter}${place + 1}` : letter);
-  const top = 76, bottom = 52, panel = columns === 1 ? 270 : 310, gap = 64;
+  const top = columns === 1 ? 104 : 76, bottom = 52, panel = columns === 1 ? 270 : 310, gap = 64;
   const height = top + bottom + rows * panel + (rows - 1) * gap, inner = height - top - bottom;
   const step = (panel + gap) / inner, tall = panel / inner, wide = 0.028;
   const span = (1 - (columns - 1) * wide) / columns;

@@ -48,6 +48,7 @@ def page(
         connect="'self'" if state is not None else "'none'",
         navigation=_navigation([*links, ("Claims", "claims")]),
         main=join(
+            _now() if state is not None else None,
             side_by_side(studies, analysis) if several else None,
             [section for section, _ in sections],
             _claims(analysis),
@@ -60,20 +61,25 @@ def page(
     )
 
 
-def problem_page(problem: str, *, version: str) -> str:
-    """What is served where the study cannot be read just now; it tries again by itself."""
-    words = tag("section", tag("h2", "The study cannot be read"), tag("p", problem, class_="lead"))
+def problem_page(problem: str, *, version: str, state: str) -> str:
+    """What is served where the study cannot be read just now; it loads itself again once the state is another."""
+    words = tag("section", tag("h2", "There is nothing to show yet"), tag("p", problem, class_="lead"))
     return _filled(
         title="Parsity",
         connect="'self'",
         navigation="",
         main=words,
         footer="",
-        data=data("parsity-data", {"studies": [], "state": ""}),
+        data=data("parsity-data", {"studies": [], "state": state}),
         library="",
         scripts=scripts(),
         version=version,
     )
+
+
+def _now() -> Html:
+    """Where the page's script shows what the studies are doing, as long as they are not finished."""
+    return tag("section", class_="now", id="now", data_role="now", hidden=True, aria_label="What is being measured now")
 
 
 def _filled(*, title: str, version: str, **parts: str) -> str:

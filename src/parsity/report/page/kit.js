@@ -63,7 +63,7 @@ function layout(more) {
     font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") },
     margin: { l: 58, r: 12, t: 44, b: 46 },
     legend: {
-      orientation: "h", x: 0, xanchor: "left", y: 1, yref: "container", yanchor: "top", itemsizing: "constant", font: { size: 13 },
+      orientation: "h", x: 0, xanchor: "left", y: 1, yref: "container", yanchor: "top", itemsizing: "trace", font: { size: 13 },
     },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("faint"), activecolor: colour("ink") },
     hoverlabel: { bgcolor: colour("card"), font: { color: colour("ink"), size: 13 }, align: "left", namelength: -1 },

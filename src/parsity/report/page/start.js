@@ -1,14 +1,4 @@
-// Puts everything together; and keeps a served page as new as its study.
-const LIVE_EVERY = 3000; // milliseconds
-
-function remembered() {
-  try {
-    return (DATA.state !== null && JSON.parse(sessionStorage.getItem("parsity-view"))) || {};
-  } catch {
-    return {};
-  }
-}
-
+// Puts everything together.
 function start() {
   const before = remembered(), states = [];
   all(".study").forEach((section) => {
@@ -39,8 +29,7 @@ function start() {
   const next = () => {
     const chart = waiting.shift();
     if (!chart) {
-      root.dataset.ready = "yes";
-      if (before.scroll) scrollTo({ top: before.scroll, behavior: "instant" });
+      restored(before).then(() => { root.dataset.ready = "yes"; });
       return;
     }
     if (!chart.drawn) draw(chart);
@@ -48,28 +37,6 @@ function start() {
   };
   next();
   if (DATA.state !== null) follow(states);
-}
-
-// Ask the server for the study's state, and load the page again when it is another one.
-function follow(states) {
-  const badge = one('[data-role="live"]');
-  const ask = async () => {
-    if (document.hidden) return;
-    try {
-      const answer = await (await fetch("state.json", { cache: "no-store" })).json();
-      badge.textContent = answer.driver ? "live" : "up to date";
-      if (answer.state !== DATA.state) {
-        sessionStorage.setItem("parsity-view", JSON.stringify({ states, scroll: scrollY }));
-        location.reload();
-      }
-    } catch {
-      badge.textContent = "the server is gone";
-    }
-  };
-  badge.hidden = false;
-  document.addEventListener("visibilitychange", ask);
-  setInterval(ask, LIVE_EVERY);
-  ask();
 }
 
 start();
