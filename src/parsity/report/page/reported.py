@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from parsity.analysis import MeasuredStudy
@@ -62,7 +63,7 @@ class ReportedStudy:
         """The cells with trials still to be run."""
         return sum(cell.due > 0 for cell in self.progress)
 
-    @property
+    @cached_property
     def searched(self) -> tuple[str, ...]:
         """The metaparameters that differ between trials, in the space's order."""
         seen: dict[str, set[Any]] = {}
