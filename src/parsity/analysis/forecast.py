@@ -194,6 +194,16 @@ def _belief(constants: PredictedRatio | None) -> _Belief:
     return _Belief(x1 + bend / 2, math.hypot(TRUST, known_to), bend)
 
 
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """Points x, one column each: their weight, the sigma they leave, and log K of every cell given x and the cells."""
+
+    x: Floats
+    weight: Floats
+    sigma: Floats
+    means: Floats
+
+
 class _Told:
     """What is known of x and of each cell once the cells ``seen`` have been."""
 
@@ -209,31 +219,28 @@ class _Told:
         # Once over all that is believed, then where it matters: cells can narrow it to a spot.
         ends = np.array([[-REACH, REACH], [-REACH, REACH]])
         for _ in range(ROUNDS):
-            level, bend = (part.ravel() for part in np.meshgrid(*(np.linspace(*end, GRID) for end in ends)))
-            self._weigh(level, bend)
-            some = self.weight > 1e-7 * self.weight.max()
+            places = np.stack([part.ravel() for part in np.meshgrid(*(np.linspace(*end, GRID) for end in ends))])
+            found = self._weighed(*places)
+            some = found.weight > 1e-7 * found.weight.max()
             width = (ends[:, 1] - ends[:, 0]) / (GRID - 1)
-            ends = np.array([[part[some].min(), part[some].max()] for part in (level, bend)])
-            ends += width[:, None] * [-1, 1]
-        self.weight, self.sigma, self.means = self.weight[some], self.sigma[some], self.means[some]
-        self.weight /= self.weight.sum()
-        self.x = (self.x[0][some], self.x[1][some])
-        self.scatter = float(self.weight @ self.sigma)
+            ends = np.stack([places[:, some].min(axis=1) - width, places[:, some].max(axis=1) + width], axis=1)
+        weight = found.weight[some] / found.weight[some].sum()
+        self._all = _Weighed(found.x[:, some], weight, found.sigma[some], found.means[some])
+        self.scatter = float(weight @ self._all.sigma)
 
-    def _weigh(self, level: Floats, bend: Floats) -> None:
-        """How far each point of a grid, in scales of what is believed, agrees with the cells."""
+    def _weighed(self, level: Floats, bend: Floats) -> _Weighed:
+        """How much each point of a grid, in scales of what is believed, agrees with the cells."""
         log_weight = -(FREEDOM + 1) / 2 * (np.log1p(level**2 / FREEDOM) + np.log1p(bend**2 / FREEDOM))
         belief = self._belief
         level, bend = belief.level + belief.level_scale * level, belief.bend + BEND * bend
-        self.x = (level - bend / 2, level + bend / 2)
-        means = self._known.log_steps(*self.x)
+        x = np.stack([level - bend / 2, level + bend / 2])
+        means = self._known.log_steps(*x)
         rest = self._log_steps - means[:, self._seen]
         squares = self._known.squares + np.einsum("gi,ij,gj->g", rest, self._inner, rest)
         # The likelihood of the cells, sigma integrated out; without cells it is the same everywhere.
         log_weight -= self.freedom / 2 * np.log(squares / self._known.squares)
-        self.weight = np.exp(log_weight - log_weight.max())
-        self.sigma = np.sqrt(squares / self.freedom)
-        self.means = means + rest @ self._gain
+        weight = np.exp(log_weight - log_weight.max())
+        return _Weighed(x, weight, np.sqrt(squares / self.freedom), means + rest @ self._gain)
 
     def steps(self, place: int) -> Estimate:
         """K of a cell."""
@@ -242,19 +249,19 @@ class _Told:
 
     def ratio(self, which: int) -> Estimate:
         """Rho1 or rho2."""
-        order = np.argsort(self.x[which], kind="stable")
-        x, weight = self.x[which][order], self.weight[order]
+        order = np.argsort(self._all.x[which], kind="stable")
+        x, weight = self._all.x[which][order], self._all.weight[order]
         heights = np.cumsum(weight) - weight / 2
         low, value, high = (math.exp(float(np.interp(p, heights, x))) for p in (TAIL, 0.5, 1 - TAIL))
         return Estimate(value=value, low=low, high=high, n=self.n)
 
     def _quantile(self, place: int, p: float) -> float:
         """Of the mixture over x of Student's t, by halving."""
-        means, reach = self.means[:, place], self._reach[place] * self.sigma
+        means, reach = self._all.means[:, place], self._reach[place] * self._all.sigma
         widest = 50 * float(reach.max())
         low, high = float(means.min()) - widest, float(means.max()) + widest
         while high - low > 1e-5:
             middle = (low + high) / 2
-            below = float(self.weight @ stdtr(self.freedom, (middle - means) / reach))
+            below = float(self._all.weight @ stdtr(self.freedom, (middle - means) / reach))
             low, high = (middle, high) if below < p else (low, middle)
         return (low + high) / 2
