@@ -40,8 +40,9 @@ FREEDOM = 5
 """Of the Student's t in which all this is believed: truths far off are allowed for."""
 SCATTER, SCATTER_FREEDOM = 0.12, 3
 """The usual scatter of log K*, and how many cells' worth it weighs."""
-REACH, GRID, ROUNDS = 8.0, 41, 3
-"""The grid: so many scales to either side of the centre, in so many points, looked at more closely so many times."""
+REACH, GRID, ROUNDS, FAINT = 8.0, 41, 4, 1e-4
+"""The grid: so many scales to either side of the centre, in so many points, looked at more closely so many times;
+what weighs less than a faint share of the heaviest is left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,14 +217,17 @@ class _Told:
         self._inner, self._gain = inner, inner @ beside.T
         left = np.diag(known.covariance) - np.einsum("bi,ij,bj->b", beside, inner, beside)
         self._reach = np.sqrt(np.maximum(left, 1e-12))
-        # Once over all that is believed, then where it matters: cells can narrow it to a spot.
-        ends = np.array([[-REACH, REACH], [-REACH, REACH]])
+        # Once over all that is believed, then where it matters, along its axes: cells can narrow it to a ridge or spot.
+        axes, ends = np.eye(2), np.array([[-REACH, REACH], [-REACH, REACH]])
         for _ in range(ROUNDS):
-            places = np.stack([part.ravel() for part in np.meshgrid(*(np.linspace(*end, GRID) for end in ends))])
+            lines = [np.linspace(low, high, GRID) for low, high in ends]
+            places = axes @ np.stack([part.ravel() for part in np.meshgrid(*lines)])
             found = self._weighed(*places)
-            some = found.weight > 1e-7 * found.weight.max()
-            width = (ends[:, 1] - ends[:, 0]) / (GRID - 1)
-            ends = np.stack([places[:, some].min(axis=1) - width, places[:, some].max(axis=1) + width], axis=1)
+            some = found.weight > FAINT * found.weight.max()
+            apart = axes * (ends[:, 1] - ends[:, 0]) / (GRID - 1)
+            axes = np.linalg.eigh(np.cov(places, aweights=found.weight))[1]
+            along, margin = axes.T @ places[:, some], np.abs(axes.T @ apart).sum(axis=1)
+            ends = np.stack([along.min(axis=1) - margin, along.max(axis=1) + margin], axis=1)
         weight = found.weight[some] / found.weight[some].sum()
         self._all = _Weighed(found.x[:, some], weight, found.sigma[some], found.means[some])
         self.scatter = float(weight @ self._all.sigma)
@@ -258,9 +262,9 @@ class _Told:
     def _quantile(self, place: int, p: float) -> float:
         """Of the mixture over x of Student's t, by halving."""
         means, reach = self._all.means[:, place], self._reach[place] * self._all.sigma
-        widest = 50 * float(reach.max())
-        low, high = float(means.min()) - widest, float(means.max()) + widest
-        while high - low > 1e-5:
+        each = means + reach * float(stdtrit(self.freedom, p))
+        low, high = float(each.min()), float(each.max())
+        while high - low > 1e-4:
             middle = (low + high) / 2
             below = float(self._all.weight @ stdtr(self.freedom, (middle - means) / reach))
             low, high = (middle, high) if below < p else (low, middle)
