@@ -22,10 +22,16 @@ def curve(steps, sizes=SIZES, sparsity=0.0):
     return curves(cells)[0]
 
 
-def theory(c1, beta, width=1.2):
+def theory(c1, beta, width=1.2, betas=None):
     lipschitz = Estimate(value=c1 / beta, low=c1 / beta / width, high=c1 / beta * width, n=50)
     return PredictedRatio(
-        sparsity=0.9, against=0.0, delta=1.0, beta=beta, lipschitz=lipschitz, c1=lipschitz.scaled(beta)
+        sparsity=0.9,
+        against=0.0,
+        delta=1.0,
+        beta=beta,
+        lipschitz=lipschitz,
+        c1=lipschitz.scaled(beta),
+        betas=betas or {0: beta},
     )
 
 
@@ -57,21 +63,27 @@ def test_one_cell_fixes_its_end_and_leaves_the_other_wide():
     assert large[0] > 1.5 * large[-2]
 
 
-def test_constants_alone_say_what_the_theory_says_and_how_little_that_is():
-    alone = forecast(DENSE, 0.9, constants=theory(1.67, 0.54))
-    assert alone.c1_ratio.value == pytest.approx(1.67, rel=0.02)
-    assert alone.c2_ratio.value == pytest.approx(1.67 / 0.54, rel=0.02)
-    assert alone.points[0].steps.high / alone.points[0].steps.low > 10
+def test_constants_alone_lead_towards_what_the_theory_says_and_leave_it_wide():
+    steady = {0: 0.54, 1000: 0.54}
+    alone = forecast(DENSE, 0.9, constants=theory(1.67, 0.54, betas=steady))
+    more = forecast(DENSE, 0.9, constants=theory(6.0, 0.54, betas=steady))
+    assert 1.4 < alone.c1_ratio.value < 2.3 < alone.c2_ratio.value < 3.1
+    assert more.c1_ratio.value > 1.5 * alone.c1_ratio.value
+    assert more.c2_ratio.value > 1.5 * alone.c2_ratio.value
+    assert alone.points[0].steps.high / alone.points[0].steps.low > 8
     both = forecast(DENSE, 0.9, constants=theory(1.67, 0.54), cells=[SPARSE.cells[0], SPARSE.cells[-1]])
     assert both.c1_ratio.value == pytest.approx(3, rel=0.05)
-    vague = forecast(DENSE, 0.9, constants=theory(1.67, 0.54, width=5))
-    assert vague.c1_ratio.high > 1.3 * alone.c1_ratio.high
+    # What is known less of is believed less: an L of few points, a beta that is another one later.
+    for less in (theory(6.0, 0.54, width=5, betas=steady), theory(6.0, 0.54, betas={0: 0.05, 100: 5.83})):
+        vague = forecast(DENSE, 0.9, constants=less)
+        assert vague.c1_ratio.high / vague.c1_ratio.low > 1.1 * more.c1_ratio.high / more.c1_ratio.low
+    assert forecast(DENSE, 0.9, constants=theory(6.0, 0.54, width=5, betas=steady)).c1_ratio.value < more.c1_ratio.value
 
 
 def test_right_constants_narrow_what_one_cell_leaves_open():
     """Beta tells how far c2's ratio is from c1's; a cell at a small batch alone does not."""
     without = forecast(DENSE, 0.9, cells=[SPARSE.cells[0]])
-    given = forecast(DENSE, 0.9, cells=[SPARSE.cells[0]], constants=theory(3.0, 1.5))
+    given = forecast(DENSE, 0.9, cells=[SPARSE.cells[0]], constants=theory(3.0, 1.5, betas={0: 1.5, 100: 1.5}))
     truth = law(2048, 120_000, 160)
     assert abs(math.log(given.points[-1].steps.value / truth)) < abs(math.log(without.points[-1].steps.value / truth))
 

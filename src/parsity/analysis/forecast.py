@@ -4,10 +4,13 @@ The least sparse curve is K0(B) = ((c1/B)^s + c2^s)^(1/s), as fitted. Of the cur
 
     K(B) = ((rho1 c1/B)^s + (rho2 c2)^s)^(1/s),        x1 = log rho1, x2 = log rho2,
 
-and what is believed of them before a cell is seen is Student's t on either of (x1 + x2)/2 and x2 - x1. The theory
-(Prop. 4.1) puts their centres at rho1 = (Delta ratio)(beta ratio)(L ratio) and, as the highest rate goes as 1/L,
-rho2 = (Delta ratio)(L ratio); without it they are at `USUAL` and 0. How far the theory is to be believed is not in the
-theory: `TRUST` is about how far the paper's own prediction is from its own measurement (1.67 against 1.5 to 4.5).
+and what is believed of them before a cell is seen is Student's t on either of (x1 + x2)/2 and x2 - x1: `USUAL` and 0,
+give or take `LOOSE` and `BEND`, which is about what the paper and others found. The theory (Prop. 4.1) speaks of them
+too: rho1 = (Delta ratio)(beta ratio)(L ratio) and, as the highest rate goes as 1/L, rho2 = (Delta ratio)(L ratio).
+How far it is to be believed is not in the theory: `TRUST` is about how far the paper's prediction is from its own
+measurement (1.67 against 1.5 to 4.5). Nor is beta a constant: at the start pruned networks have small gradients and a
+small beta, later as large a one as others, or larger. So its ratio is the geometric mean over all steps at which it
+was sampled, less believed the more these scatter; sampled at the start alone, it may be as far off as it is from 1.
 
 A measured log K is off its curve by noise of unknown variance sigma^2, of which the scatter of the known curve about
 its fit tells, with a little of `SCATTER` so that few cells cannot feign certainty. The error of that fit is shared by
@@ -20,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,19 +184,31 @@ class _Belief:
     level: float
     level_scale: float
     bend: float
+    bend_scale: float
 
 
 def _belief(constants: PredictedRatio | None) -> _Belief:
-    if constants is None or constants.c1.value is None:
-        return _Belief(USUAL, LOOSE, 0.0)
-    lipschitz = constants.c1
+    if constants is None or constants.lipschitz.value is None:
+        return _Belief(USUAL, LOOSE, 0.0, BEND)
+    lipschitz = constants.lipschitz
     if lipschitz.low is not None and lipschitz.high is not None:
         known_to = math.log(lipschitz.high / lipschitz.low) / (2 * float(stdtrit(math.inf, 1 - TAIL)))
     else:
         known_to = TRUST
-    x1 = math.log(constants.c1.value)
-    bend = -math.log(constants.beta)
-    return _Belief(x1 + bend / 2, math.hypot(TRUST, known_to), bend)
+    betas = [math.log(ratio) for ratio in constants.betas.values()] or [math.log(constants.beta)]
+    beta = fmean(betas)
+    # Of one point it is not known what the ratio does along training, and it may well go away.
+    unsteady = stdev(betas) / math.sqrt(len(betas)) if len(betas) > 1 else max(abs(beta), TRUST)
+    said = math.log(constants.delta * lipschitz.value) + beta / 2
+    level, level_scale = _both(USUAL, LOOSE, said, math.hypot(TRUST, known_to, unsteady / 2))
+    bend, bend_scale = _both(0.0, BEND, -beta, math.hypot(TRUST, unsteady))
+    return _Belief(level, level_scale, bend, bend_scale)
+
+
+def _both(one: float, scale: float, other: float, other_scale: float) -> tuple[float, float]:
+    """Two independent statements about one number, each weighed by its precision."""
+    share = other_scale**2 / (scale**2 + other_scale**2)
+    return one * share + other * (1 - share), scale * math.sqrt(share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +252,7 @@ class _Told:
         """How much each point of a grid, in scales of what is believed, agrees with the cells."""
         log_weight = -(FREEDOM + 1) / 2 * (np.log1p(level**2 / FREEDOM) + np.log1p(bend**2 / FREEDOM))
         belief = self._belief
-        level, bend = belief.level + belief.level_scale * level, belief.bend + BEND * bend
+        level, bend = belief.level + belief.level_scale * level, belief.bend + belief.bend_scale * bend
         x = np.stack([level - bend / 2, level + bend / 2])
         means = self._known.log_steps(*x)
         rest = self._log_steps - means[:, self._seen]

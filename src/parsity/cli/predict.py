@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
@@ -177,8 +178,15 @@ def _print(name: str, found: Forecast) -> None:
             f"the theory says c1 {theory.c1.value:.3g} times: Delta {theory.delta:.2f} x beta {theory.beta:.2f} x "
             f"L {theory.lipschitz.value:.2f}\n"
         )
+        if len(theory.betas) > 1:
+            low, high = min(theory.betas.values()), max(theory.betas.values())
+            sys.stdout.write(f"beta's ratio is {low:.2f} to {high:.2f} along training, and counted with that scatter\n")
     if not found.used:
-        sys.stdout.write("no cell of this sparsity was used, and constants alone tell within a factor of 4 or so\n")
+        low, high = (max(side or math.inf, 1e-300) for side in (found.c1_ratio.low, found.c1_ratio.high))
+        sys.stdout.write(
+            "no cell of this sparsity was used: constants alone tell c1 within a factor of "
+            f"{_number(math.sqrt(high / low))} to either side\n"
+        )
     if found.typically_off is not None:
         inside = sum(bool(point.within) for point in found.checked)
         sys.stdout.write(
