@@ -34,7 +34,7 @@ import resource, sys
 from smoothness import ours, prepared
 count = int(sys.argv[1])
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-data, images, network, before, after, replica = prepared("mnist", "simple-cnn", 0.0, 54_000)
+data, images, network, mask, before, after, replica = prepared("mnist", "simple-cnn", 0.0, 54_000)
 ours(replica, images[:100], before, after)
 loaded = peak()
 ours(replica, images[:count], before, after, gammas=(1.0,))  # each gamma's pass is like the others
@@ -44,8 +44,8 @@ print(loaded, peak())
 
 def prepared(
     name: str, network_name: str, sparsity: float, count: int
-) -> tuple[Dataset, Tensor, nn.Module, Tensor, Tensor, Replica]:
-    """The data, the images, a network, its weights before and after one step of plain SGD, and a replica of it."""
+) -> tuple[Dataset, Tensor, nn.Module, Tensor, Tensor, Tensor, Replica]:
+    """The data, images of it, a network, its mask and weights before and after a step of plain SGD, and a replica."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     data = load(name)
@@ -58,13 +58,12 @@ def prepared(
     replica = make_engine("auto", make_network(network_name, seed=1), data).replica(
         Snapshot(before, (), ()), mask=mask if sparsity else None
     )
-    return data, images, network, before, before - 0.1 * replica.gradient(images[:100])[1], replica
+    return data, images, network, mask, before, before - 0.1 * replica.gradient(images[:100])[1], replica
 
 
-def plain(data: Dataset, images: Tensor, network: nn.Module, before: Tensor, after: Tensor) -> float:
+def plain(data: Dataset, images: Tensor, network: nn.Module, mask: Tensor, before: Tensor, after: Tensor) -> float:
     """The largest ratio as one would write it down: a backward pass per slice and place, gradients added up."""
     parameters = list(network.parameters())
-    kept = (before != 0).double()
 
     def gradient(weights: Tensor) -> Tensor:
         nn.utils.vector_to_parameters(weights, parameters)
@@ -72,7 +71,7 @@ def plain(data: Dataset, images: Tensor, network: nn.Module, before: Tensor, aft
         for part in images.split(SLICE):  # type: ignore[no-untyped-call]
             loss = F.cross_entropy(network(data.normalise(data.images[part])), data.labels[part], reduction="sum")
             total += torch.cat([one.flatten() for one in torch.autograd.grad(loss, parameters)])
-        return total / len(images) * kept
+        return total / len(images) * mask
 
     base = gradient(before)
     with torch.no_grad():
@@ -102,12 +101,12 @@ def timed(function: Callable[[], float]) -> tuple[float, float]:
 
 def compare(name: str, network_name: str, sparsity: float, count: int, rounds: int) -> bool:
     """Print one line; whether the values agree."""
-    data, images, network, before, after, replica = prepared(name, network_name, sparsity, count)
+    data, images, network, mask, before, after, replica = prepared(name, network_name, sparsity, count)
     theirs, mine = [], []
-    plain(data, images[:SLICE], network, before, after)  # the first calls choose kernels
+    plain(data, images[:SLICE], network, mask, before, after)  # the first calls choose kernels
     ours(replica, images[:SLICE], before, after)
     for _ in range(rounds):
-        seconds, expected = timed(lambda: plain(data, images, network, before, after))
+        seconds, expected = timed(lambda: plain(data, images, network, mask, before, after))
         theirs.append(seconds)
         seconds, found = timed(lambda: ours(replica, images, before, after))
         mine.append(seconds)

@@ -188,9 +188,9 @@ class _Belief:
 
 
 def _belief(constants: PredictedRatio | None) -> _Belief:
-    if constants is None or constants.lipschitz.value is None:
+    lipschitz = constants.lipschitz if constants is not None else None
+    if constants is None or lipschitz is None or (ratio := lipschitz.value) is None:
         return _Belief(USUAL, LOOSE, 0.0, BEND)
-    lipschitz = constants.lipschitz
     if lipschitz.low is not None and lipschitz.high is not None:
         known_to = math.log(lipschitz.high / lipschitz.low) / (2 * float(stdtrit(math.inf, 1 - TAIL)))
     else:
@@ -199,7 +199,7 @@ def _belief(constants: PredictedRatio | None) -> _Belief:
     beta = fmean(betas)
     # Of one point it is not known what the ratio does along training, and it may well go away.
     unsteady = stdev(betas) / math.sqrt(len(betas)) if len(betas) > 1 else max(abs(beta), TRUST)
-    said = math.log(constants.delta * lipschitz.value) + beta / 2
+    said = math.log(constants.delta * ratio) + beta / 2
     level, level_scale = _both(USUAL, LOOSE, said, math.hypot(TRUST, known_to, unsteady / 2))
     bend, bend_scale = _both(0.0, BEND, -beta, math.hypot(TRUST, unsteady))
     return _Belief(level, level_scale, bend, bend_scale)
