@@ -9,6 +9,7 @@ from parsity.analysis.claims import Case, Claim, Verdict
 from parsity.analysis.curve import Curve, CurveCell, Point, curves
 from parsity.analysis.estimate import LEVEL, Estimate, plain
 from parsity.analysis.fitting import Fits, fit, fit_knee
+from parsity.analysis.forecast import Forecast, ForecastPoint, forecast
 from parsity.analysis.knee import Knee
 from parsity.analysis.landmarks import CellScaling, Landmarks, Regime
 from parsity.analysis.measured import Constants, MeasuredStudy
@@ -38,6 +39,8 @@ __all__ = [
     "Estimate",
     "FeasibleRange",
     "Fits",
+    "Forecast",
+    "ForecastPoint",
     "Knee",
     "Landmarks",
     "MeasuredStudy",
@@ -70,6 +73,7 @@ __all__ = [
     "fit",
     "fit_knee",
     "fit_scaling",
+    "forecast",
     "lipschitz_ratio",
     "mean_lipschitz",
     "plain",

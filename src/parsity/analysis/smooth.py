@@ -8,7 +8,8 @@ how far the mean of other stretches of such a training would be off, not that of
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ class PredictedRatio:
     beta: float
     lipschitz: Estimate
     c1: Estimate
+    betas: Mapping[int, float] = field(default_factory=dict)
+    """The ratio of beta at each step at which both were sampled: at the start it is the theory's."""
 
 
 def mean_lipschitz(curve: SmoothnessCurve) -> Estimate:
@@ -78,6 +81,7 @@ def predicted_ratios(found: Smoothness) -> tuple[PredictedRatio, ...]:
     if not found.curves:
         return ()
     base, *others = found.curves
+    there = {point.step: point.beta for point in base.noise}
     ratios = []
     for curve in others:
         if base.start is None or curve.start is None or not base.points or not curve.points:
@@ -93,6 +97,11 @@ def predicted_ratios(found: Smoothness) -> tuple[PredictedRatio, ...]:
                 beta=beta,
                 lipschitz=lipschitz,
                 c1=lipschitz.scaled(delta * beta),
+                betas={
+                    point.step: point.beta / there[point.step]
+                    for point in curve.noise
+                    if there.get(point.step) and point.beta
+                },
             )
         )
     return tuple(ratios)

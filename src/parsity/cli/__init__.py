@@ -40,6 +40,7 @@ VERBS = {
     "figures": "draw the paper's figures from stored results",
     "compare": "lay two studies side by side",
     "smoothness": "measure the Lipschitz constant along training, and the constants of the theory",
+    "predict": "forecast the steps of a sparsity that is not measured yet",
     "prune": "prune a network at initialisation and say what is left of each layer",
 }
 

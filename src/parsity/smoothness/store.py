@@ -285,6 +285,8 @@ def _append(
     seconds: float | None = None,
 ) -> None:
     records, last = _head(connection)
+    # As SQLite gives them back: a whole number in a column of reals would not match its digest on reading.
+    sparsity, seconds = (None if real is None else float(real) for real in (sparsity, seconds))
     columns = (records + 1, kind, sparsity, step, run, _now(), seconds, value)
     digest = row_digest("record", *columns, last)
     connection.execute("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*columns, digest))
