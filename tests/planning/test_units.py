@@ -38,7 +38,7 @@ def test_units(read, text: str, value: float) -> None:
                        (speed, "50y"), (budget, "5hours"), (speed, "1e999")]
 )  # fmt: skip
 def test_other_words_are_refused(read, text: str) -> None:
-    with pytest.raises(UsageError, match="--x '.*': it must be a"):
+    with pytest.raises(UsageError, match=r"--x '.*': it must be a"):
         read(text, "--x")
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from parsity.planning import Cluster, Plan, Wish
 
 EPILOGUE = """\
-Without a described cluster, the plan is for the machine that `parsity scale` measured. A cluster has one device per worker:
+Without a described cluster, the plan is for the machine that `parsity scale` measured. A cluster has a device for each
+worker:
   parsity plan STUDY --times times.json --bandwidth 10Gbit --latency 20us --device-speed 50x --deadline 10min
 or in a file: bandwidth = "10Gbit", latency = "20us", device_speed = "50x", exchange = "ring" (or "halving")."""
 
@@ -26,11 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = RawDescriptionHelpFormatter
     parser.epilog = EPILOGUE
     configure_reading(parser)
+    parser.add_argument("--times", type=Path, metavar="FILE", help="step times, of `parsity scale --output FILE`")
     parser.add_argument(
-        "--times", type=Path, metavar="FILE", help="step times, as `parsity scale --output FILE` writes"
-    )
-    parser.add_argument(
-        "--workers", metavar="LIST", help="numbers of workers, like 1,2,4 or 1-8 (default: powers of 2)"
+        "--workers", metavar="LIST", help="numbers of workers, like 1,2,4 or 1-8 (default: 1, 2, 4, ...)"
     )
     parser.add_argument("--cluster", type=Path, metavar="FILE", help="a described cluster, in TOML")
     parser.add_argument("--bandwidth", metavar="RATE", help="of each worker's link, like 10Gbit")
@@ -88,9 +87,7 @@ def _plans(arguments: argparse.Namespace) -> list[Plan]:
         budget=budget(arguments.budget, "--budget") if arguments.budget is not None else None,
     )
     if arguments.times is None:
-        raise UsageError(
-            "--times FILE is missing: `parsity scale --output FILE` measures what a step costs and makes it"
-        )
+        raise UsageError("--times FILE is missing: `parsity scale --output FILE` measures step times and makes it")
     return plans_of(arguments.folder, arguments.times, goal=arguments.goal, wish=wish)
 
 

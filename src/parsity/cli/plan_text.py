@@ -136,7 +136,7 @@ def _choice_row(one: Choice) -> tuple[str, ...]:
         f"{point.batch_size:,}",
         _spoken(point.seconds),
         _interval(point.seconds),
-        f"{_spoken(point.worker_seconds)} of a worker",
+        _cost(point.worker_seconds),
         keeps,
     )
 
@@ -157,11 +157,11 @@ def _line(plan: Plan, line: Line) -> None:
                 f"{point.step.exchange / point.step.seconds:.0%}",
                 _spoken(point.seconds),
                 _interval(point.seconds),
-                _spoken(point.worker_seconds),
+                _cost(point.worker_seconds),
                 f"{alone / cost:.0%}" if cost and alone else "-",
             )
         )
-    print_table(headings, rows, numbers=headings[:4] + ("of it exchange", "efficiency"))
+    print_table(headings, rows, numbers=(*headings[:4], "of it exchange", "efficiency"))
 
 
 def _time(seconds: float) -> str:
@@ -172,6 +172,12 @@ def _time(seconds: float) -> str:
 
 def _spoken(estimate: Estimate) -> str:
     return _time(estimate.value) if estimate.value is not None else "-"
+
+
+def _cost(estimate: Estimate) -> str:
+    """Seconds of waiting times workers, in units that say so."""
+    number, _, unit = _spoken(estimate).partition(" ")
+    return f"{number} worker-{unit}" if unit else number
 
 
 def _interval(estimate: Estimate) -> str:

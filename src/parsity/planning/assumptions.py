@@ -53,8 +53,8 @@ def _where(times: StepTimes, model: CostModel) -> list[str]:
         waiting = model.waiting or 0.0
         if waiting > 0:
             found.append(
-                f"Workers wait for the slowest for {waiting:.0%} of the computing time, as they did on the machine that "
-                "was measured, however many there are."
+                f"Workers wait for the slowest for {waiting:.0%} of the computing time, as they did where steps were "
+                "measured, however many there are."
             )
     return found
 
@@ -63,8 +63,8 @@ def _slices(times: StepTimes) -> str:
     sizes = sorted({row.slice_size for row in times.rows})
     workers = sorted({row.workers for row in times.rows})
     return (
-        f"A step's time is a straight line in the images of a worker and was measured for {sizes[0]:,} to {sizes[-1]:,} of "
-        f"them, with {', '.join(map(str, workers))} worker{'' if workers == [1] else 's'}; anything else is an extrapolation."
+        f"A step's time is a straight line in the images of a worker, measured from {sizes[0]:,} to {sizes[-1]:,} "
+        f"and with {', '.join(map(str, workers))} worker{'' if workers == [1] else 's'}; all else is an extrapolation."
     )
 
 
@@ -73,9 +73,7 @@ def _unmeasured(model: CostModel, sparsities: Sequence[float]) -> list[str]:
     if not missing:
         return []
     names = ", ".join(f"{sparsity:.4g}" for sparsity in missing)
-    return [
-        f"At sparsity {names} no step was timed: its time is interpolated between those that were, or the nearest's."
-    ]
+    return [f"No step was timed at sparsity {names}: its time lies between those that were, or is the nearest's."]
 
 
 def _believed(validation: Validation) -> str:

@@ -40,7 +40,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class CostModel:
-    """The model with its parameters; ``waiting``, ``latency`` and ``byte_seconds`` are None where one worker was measured."""
+    """The model and its parameters; what is about an exchange is None where one worker alone was measured."""
 
     overhead: Mapping[float, float]
     """a_S: seconds a step costs besides its images, by sparsity."""

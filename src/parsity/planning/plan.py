@@ -15,6 +15,8 @@ from parsity.planning.time_to_result import Line, Uncertainty, time_lines
 from parsity.planning.validation import Validation, validate
 from parsity.results import StepTimes
 
+BEYOND = 8
+
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
@@ -65,6 +67,8 @@ def make_plan(study: MeasuredStudy, goal: float, times: StepTimes, wish: Wish | 
             )
         workers = (1,)
     lines = time_lines(study, goal, model, workers, uncertainty)
+    if wish.workers is None:
+        lines = worth_showing(lines)
     if not lines:
         raise UsageError(f"{study.name}: no trial has reached goal {goal:g}, so there is nothing to plan")
     return Plan(
@@ -97,6 +101,17 @@ def default_workers(study: MeasuredStudy, goal: float, model: CostModel) -> tupl
     end = largest if model.cluster is not None else min(largest, model.cores)
     found = [2**power for power in range(end.bit_length())]
     return tuple(found if found[-1] == end or model.cluster is not None else [*found, end])
+
+
+def worth_showing(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines up to `BEYOND` times the workers with which any of them is fastest: more only cost more."""
+    fastest = [min(line.points, key=lambda p: (p.seconds.value or 0.0, p.workers)).workers for line in lines]
+    end = BEYOND * max(fastest, default=1)
+    counts = [sum(point.workers <= end for point in line.points) for line in lines]
+    return tuple(
+        Line(line.sparsity, line.points[:count], line.log_seconds[:, :count])
+        for line, count in zip(lines, counts, strict=True)
+    )
 
 
 def measured_goals(studies: Sequence[MeasuredStudy]) -> tuple[float, ...]:

@@ -28,7 +28,7 @@ def fit_relative(terms: Floats, measured: Floats) -> Floats:
         root = np.sqrt(weights)
         before, (found, _) = found, nnls(rows * root[:, None], root)
         errors = np.abs(rows @ found - 1)
-        # The median of absolute errors, as the standard deviation of a normal law; never so small that noise is an outlier.
+        # The median of absolute errors, as a standard deviation; never so small that rounding is an outlier.
         scale = max(float(np.median(errors)) / 0.6745, 1e-9)
         weights = np.minimum(1.0, HUBER * scale / np.maximum(errors, 1e-300))
         if np.abs(found - before).max() <= 1e-12 * max(float(found.max()), 1e-300):

@@ -31,7 +31,7 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """``fitted``: all rows, by the model of all rows. ``held_out``: each (b, W) by a model that never saw that (b, W)."""
+    """``fitted``: all rows, by the model of all rows. ``held_out``: each (b, W) by a model of all others."""
 
     fitted: tuple[Compared, ...]
     held_out: tuple[Compared, ...]
@@ -42,7 +42,7 @@ class Validation:
         return self.held_out or self.fitted
 
     def spread(self, part: str) -> float:
-        """The standard deviation of log(predicted / measured) of ``part``, compute or exchange, heedless of outliers."""
+        """The standard deviation of log(predicted / measured) of compute or exchange; outliers count little."""
         logs = [
             math.log(getattr(one.predicted, part) / getattr(one.measured, part))
             for one in self.judged

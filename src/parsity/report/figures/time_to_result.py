@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
 from parsity.analysis import Estimate
-from parsity.planning import Line, Plan, Point, spoken
+from parsity.planning import Plan, Point, spoken
 from parsity.report.figures.intervals import draw_interval, interval_handle, room
 from parsity.report.figures.style import (
     FAINT,
@@ -30,37 +31,40 @@ from parsity.report.figures.style import (
 
 ASIDE = 0.08
 """Octaves between the lines, so that intervals do not hide each other."""
-ROUND = tuple(factor * unit for unit in (1e-3, 1.0) for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500)) + tuple(
-    factor * unit for unit in (60.0, 3600.0, 86400.0) for factor in (1, 2, 5, 10, 20, 30, 60, 200)
+ROUND = (
+    *(factor * 1e-3 for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
+    *(float(factor) for factor in (1, 2, 5, 10, 30)),
+    *(factor * 60.0 for factor in (1, 2, 5, 10, 30)),
+    *(factor * 3600.0 for factor in (1, 2, 5, 12)),
+    *(factor * 86400.0 for factor in (1, 2, 5, 10, 30, 100, 300, 1000)),
 )
 """Times that people think in, in seconds."""
 MOST_TICKS = 7
+DOTTED: dict[str, Any] = {"linewidth": 0.7, "linestyle": (0, (1, 1.5))}
+STAR: dict[str, Any] = {"marker": "*", "markeredgecolor": INK, "markeredgewidth": 0.5, "markersize": 9, "zorder": 4}
 
 
 def draw_time_to_result(plan: Plan, *, width: Width = "page", heading: str | None = None) -> Figure:
-    """Draw the time to the goal, and what it costs in workers' time, each over the number of workers.
-
-    Beside each point of the time stands its global batch where that is another one than the point's before.
-    """
+    """Draw the time to the goal, what it costs in workers' time, and the global batch, over the number of workers."""
     looks = styles([line.sparsity for line in plan.lines])
     with house_style():
         side = width == "page"
-        figure = new_figure(width, 3.5 if side else 5.6)
-        left, right = figure.subplots(1, 2) if side else figure.subplots(2, 1)
-        _panel(left, plan, looks, lambda point: point.seconds, plan.wish.deadline, "deadline")
-        _panel(right, plan, looks, lambda point: point.worker_seconds, plan.wish.budget, "budget")
-        left.set_title("time to the goal", loc="left")
-        right.set_title("its cost: workers × time", loc="left")
+        figure = new_figure(width, 2.9 if side else 6.4)
+        time, cost, batch = figure.subplots(1, 3) if side else figure.subplots(3, 1)
+        _panel(time, plan, looks, lambda point: point.seconds, plan.wish.deadline, "deadline")
+        _panel(cost, plan, looks, lambda point: point.worker_seconds, plan.wish.budget, "budget")
+        _batches(batch, plan, looks)
+        time.set_title("time to the goal", loc="left")
+        cost.set_title("its cost: workers x time", loc="left")
+        batch.set_title("the best global batch", loc="left")
         for line in plan.lines:
-            _draw_ideal(left, line.points[0], looks[line.sparsity].colour)
-            _name_batches(left, line, looks[line.sparsity].colour, above=line is plan.lines[0])
+            _draw_ideal(time, line.points[0], looks[line.sparsity].colour)
         title(figure, heading or f"{plan.study}: how many workers, goal {plan.goal:g}")
-        handles = [*left.get_legend_handles_labels()[0], interval_handle()]
-        handles.append(
-            Line2D([], [], color=INK, linewidth=0.7, linestyle=(0, (1, 1.5)), label="ideal: W times as fast")
-        )
-        handles.append(Line2D([], [], marker="*", markersize=8, linestyle="none", color=INK, label=_starred(plan)))
-        figure.legend(handles=handles, loc="outside lower center", ncols=3 if side else 1)
+        handles = [*time.get_legend_handles_labels()[0], interval_handle()]
+        handles.append(Line2D([], [], **DOTTED, color=INK, label="ideal: W times as fast"))
+        star = {**STAR, "markersize": 8}
+        handles.append(Line2D([], [], **star, color=FAINT, linestyle="none", label=_starred(plan)))
+        figure.legend(handles=handles, loc="outside lower center", ncols=4 if side else 1)
     return figure
 
 
@@ -73,7 +77,7 @@ def _panel(
     called: str,
 ) -> None:
     points = [point for line in plan.lines for point in line.points]
-    log2_axis(panel, "x", limits([point.workers for point in points], margin=1.35), most=8, plain=True)
+    log2_axis(panel, "x", limits([point.workers for point in points], margin=1.35), most=6, plain=True)
     found = [of(point) for point in points]
     span = limits([x for e in found for x in (e.value, e.low, e.high, *room(e))] + [limit], margin=1.25)
     _time_axis(panel, span)
@@ -88,15 +92,11 @@ def _panel(
             draw_interval(panel, point.workers * aside, of(point), colour=look.colour)
         xs = [point.workers * aside for point in line.points]
         ys = [of(point).value or math.nan for point in line.points]
-        label = sparsity_label(line.sparsity)
-        panel.plot(
-            xs, ys, color=look.colour, marker=look.marker, linestyle=look.dashes, label=label, zorder=3, gid="time"
-        )
+        shape: dict[str, Any] = {"color": look.colour, "marker": look.marker, "linestyle": look.dashes}
+        panel.plot(xs, ys, **shape, label=sparsity_label(line.sparsity), zorder=3, gid="time")
         for x, y, point in zip(xs, ys, line.points, strict=True):
             if (line.sparsity, point.workers) in starred:
-                panel.plot(
-                    x, y, "*", color=look.colour, markeredgecolor=INK, markeredgewidth=0.5, markersize=9, zorder=4
-                )
+                panel.plot(x, y, color=look.colour, **STAR)
     if limit is not None:
         panel.axhline(limit, color=FAINT, linewidth=0.9, linestyle=(0, (4, 2)), zorder=1, gid="limit")
         at = panel.get_xlim()[1]
@@ -118,26 +118,18 @@ def _draw_ideal(panel: Axes, first: Point, colour: str) -> None:
         return
     end = panel.get_xlim()[1]
     ys = [first.seconds.value, first.seconds.value * first.workers / end]
-    panel.plot([first.workers, end], ys, color=colour, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=1.5, gid="ideal")
+    panel.plot([first.workers, end], ys, **DOTTED, color=colour, zorder=1.5, gid="ideal")
 
 
-def _name_batches(panel: Axes, line: Line, colour: str, *, above: bool) -> None:
-    """Write each batch size where it begins to be the best; the first line's below its points."""
-    before = None
-    for point in line.points:
-        if point.batch_size != before and point.seconds.value is not None:
-            place = (0, -9) if above else (0, 6)
-            panel.annotate(
-                f"B={point.batch_size:,}",
-                (point.workers, point.seconds.value),
-                xytext=place,
-                textcoords="offset points",
-                ha="center",
-                fontsize=4.8,
-                color=colour,
-                zorder=3.5,
-            )
-        before = point.batch_size
+def _batches(panel: Axes, plan: Plan, looks: dict[float, CurveStyle]) -> None:
+    points = [point for line in plan.lines for point in line.points]
+    log2_axis(panel, "x", limits([point.workers for point in points], margin=1.35), most=6, plain=True)
+    log2_axis(panel, "y", limits([point.batch_size for point in points]), plain=True)
+    panel.set_xlabel("workers")
+    for line in plan.lines:
+        look = looks[line.sparsity]
+        xs, ys = [point.workers for point in line.points], [point.batch_size for point in line.points]
+        panel.plot(xs, ys, color=look.colour, marker=look.marker, linestyle=look.dashes, gid="batch")
 
 
 def _time_axis(panel: Axes, span: tuple[float, float]) -> None:
