@@ -69,8 +69,13 @@ def make_plan(study: MeasuredStudy, goal: float, times: StepTimes, wish: Wish | 
     lines = time_lines(study, goal, model, workers, uncertainty)
     if wish.workers is None:
         lines = worth_showing(lines)
-    if not lines:
+    if not lines and not any(cell.steps_to_result(goal) for cell in study.cells if goal in cell.goals):
         raise UsageError(f"{study.name}: no trial has reached goal {goal:g}, so there is nothing to plan")
+    if not lines:
+        raise UsageError(
+            f"workers: no batch size measured has an image for each of {min(workers):,} workers; allowed are up to "
+            f"{default_workers(study, goal, model.on(Cluster()))[-1]:,}"
+        )
     return Plan(
         study=study.name,
         goal=goal,

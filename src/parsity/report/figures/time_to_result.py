@@ -126,9 +126,10 @@ def _batches(panel: Axes, plan: Plan, looks: dict[float, CurveStyle]) -> None:
     log2_axis(panel, "x", limits([point.workers for point in points], margin=1.35), most=6, plain=True)
     log2_axis(panel, "y", limits([point.batch_size for point in points]), plain=True)
     panel.set_xlabel("workers")
-    for line in plan.lines:
+    for place, line in enumerate(plan.lines):
         look = looks[line.sparsity]
-        xs, ys = [point.workers for point in line.points], [point.batch_size for point in line.points]
+        aside = 2 ** (ASIDE * (place - (len(plan.lines) - 1) / 2))
+        xs, ys = [point.workers * aside for point in line.points], [point.batch_size for point in line.points]
         panel.plot(xs, ys, color=look.colour, marker=look.marker, linestyle=look.dashes, gid="batch")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parsity.analysis import MeasuredStudy
+from parsity.planning import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +52,17 @@ class ReportedStudy:
     runs: tuple[Mapping[str, Any], ...] = ()
     image_passes: int = 0
     seconds: float = 0.0
+    plans: tuple[Plan, ...] = ()
+    """How many workers, for each goal that was reached, where step times are known."""
 
     @property
     def name(self) -> str:
         """What it is called on the page."""
         return self.measured.name
+
+    def plan(self, goal: float) -> Plan | None:
+        """The plan for ``goal``."""
+        return next((plan for plan in self.plans if plan.goal == goal), None)
 
     @property
     def unfinished(self) -> int:
