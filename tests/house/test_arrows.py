@@ -10,7 +10,7 @@ import pytest
 import parsity
 
 SOURCE = Path(parsity.__file__).parent
-# Each part, and those it may import besides itself, `errors`, `extensions` and `whole_file`, which anyone may.
+# Each part, and those it may import besides itself and `COMMON`, which anyone may.
 ARROWS = {
     "data": set(),
     "models": set(),
@@ -22,6 +22,7 @@ ARROWS = {
     "engines": {"data", "optimisation"},
     "training": {"data", "models", "metaparameters", "optimisation", "pruning", "results", "engines"},
     "racing": {"data", "engines", "pruning", "results", "training"},
+    "parallel": {"data", "engines", "optimisation", "pruning", "racing", "results", "training"},
     "study": {"data", "engines", "metaparameters", "optimisation", "results", "storage", "training", "racing"},
     "smoothness": {
         "data",
@@ -43,6 +44,7 @@ ARROWS = {
         "data",
         "metaparameters",
         "models",
+        "parallel",
         "planning",
         "pruning",
         "report",
@@ -53,7 +55,7 @@ ARROWS = {
         "study",
     },
 }
-COMMON = {"errors", "extensions", "whole_file"}
+COMMON = {"errors", "extensions", "spawning", "whole_file"}
 WITHOUT_TORCH = [
     "parsity",
     "parsity.cli",

@@ -39,6 +39,8 @@ VERBS = {
     "figures": "draw the paper's figures from stored results",
     "compare": "lay two studies side by side",
     "smoothness": "measure the Lipschitz constant along training, and the constants of the theory",
+    "train": "train with several workers that share every batch",
+    "scale": "measure seconds per training step by slice, workers and sparsity",
     "prune": "prune a network at initialisation and say what is left of each layer",
 }
 

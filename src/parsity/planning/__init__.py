@@ -3,10 +3,12 @@
 Numbers in, numbers out; no torch. Not to be confused with `parsity.study.planning`, which cuts a study into tasks.
 """
 
+from parsity.planning.cells import End, Lockstep, SimulatedCell
 from parsity.planning.choosing import Aim, Choice, best_of_all, choices
 from parsity.planning.cluster import Cluster, read_cluster
 from parsity.planning.cost_model import CostModel, Step, fit_cost_model
 from parsity.planning.plan import Plan, Wish, default_workers, make_plan, measured_goals
+from parsity.planning.simulation import Conditions, Simulated, simulate
 from parsity.planning.time_to_result import Line, Point, Uncertainty, time_lines
 from parsity.planning.units import bandwidth, budget, duration, speed, spoken
 from parsity.planning.validation import Compared, Validation, middle_and_worst, validate
@@ -16,10 +18,15 @@ __all__ = [
     "Choice",
     "Cluster",
     "Compared",
+    "Conditions",
     "CostModel",
+    "End",
     "Line",
+    "Lockstep",
     "Plan",
     "Point",
+    "Simulated",
+    "SimulatedCell",
     "Step",
     "Uncertainty",
     "Validation",
@@ -35,6 +42,7 @@ __all__ = [
     "measured_goals",
     "middle_and_worst",
     "read_cluster",
+    "simulate",
     "speed",
     "spoken",
     "time_lines",

@@ -16,6 +16,9 @@ from parsity.planning.validation import Validation, validate
 from parsity.results import StepTimes
 
 BEYOND = 8
+"""How many times the fastest number of workers is still shown."""
+OWN = "own"
+"""What step times call a network or data that have no name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +96,7 @@ def check_alike(study: MeasuredStudy, times: StepTimes) -> None:
     """Refuse step times of another network or other data."""
     for part in ("network", "data"):
         here, there = getattr(study, part), times.workload.get(part, "")
-        if here and there and here != there:
+        if here and there not in ("", OWN) and here != there:
             raise UsageError(f"step times: they are of {part} {there}, and {study.name} has {here}")
 
 
