@@ -1,8 +1,10 @@
-"""The simulated scheduler: against a slow twin in small steps of time, against closed forms, and the driver's own rule."""
+"""The simulated scheduler: against a slow twin in small steps of time, and closed forms, with the driver's own rule."""
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -18,9 +20,7 @@ def cell(key: tuple[int, float], seed: int, *, trials: int = 12, patience: float
         End(step=chance.choice((20, 50, 200, 400)) + chance.randrange(20), complete=chance.random() < 0.5)
         for _ in range(trials - 1)
     ]
-    return SimulatedCell(
-        key=key, ends=(*ends, End(60.0, True)), step_seconds=0.5 + chance.random(), patience=patience
-    )
+    return SimulatedCell(key=key, ends=(*ends, End(60.0, True)), step_seconds=0.5 + chance.random(), patience=patience)
 
 
 def pieces(cells: list[SimulatedCell]) -> list[Piece]:
@@ -93,14 +93,13 @@ def twin(cells: list[SimulatedCell], given: list[Piece], workers: int, tick: flo
     return now, computed
 
 
-@pytest.mark.parametrize("workers", [2, 3, 8])
-@pytest.mark.parametrize("patience", [1.0, 1.5])
+@pytest.mark.parametrize(("workers", "patience"), [(2, 1.5), (3, 1.0), (8, 1.0)])
 def test_events_are_the_limit_of_small_ticks(workers: int, patience: float) -> None:
     cells = grid(patience)
     found = simulate(cells, pieces(cells), cut, workers, FREE)
-    makespan, computed = twin(cells, pieces(cells), workers, tick=0.05)
-    assert found.makespan == pytest.approx(makespan, rel=0.01)
-    assert found.needed + found.overrun == pytest.approx(computed, rel=0.01)
+    makespan, computed = twin(cells, pieces(cells), workers, tick=0.2)
+    assert found.makespan == pytest.approx(makespan, rel=0.02)
+    assert found.needed + found.overrun == pytest.approx(computed, rel=0.02)
 
 
 @pytest.mark.parametrize("workers", [1, 3, 40])
@@ -126,3 +125,34 @@ def test_scores_that_nobody_has_kept_cost_everyone_who_asks_at_once() -> None:
     assert alone.prepared == pytest.approx(12 * 10)  # each trial number once, for both cells
     together = simulate(cells, pieces(cells), cut, 1000, kept)
     assert together.prepared == pytest.approx(24 * 10)
+
+
+def a_part_per_worker(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
+    """The rule before: a part for each worker as soon as a cell is more than a worker's share."""
+    if piece.seconds <= (piece.seconds + sum(other.seconds for other in waiting)) / workers:
+        return [piece]
+    parts = min(workers, len(piece.trials))
+    hands = [piece.trials[part::parts] for part in range(parts)]
+    return [Piece(piece.cell, hand, piece.seconds * len(hand) / len(piece.trials)) for hand in hands]
+
+
+def test_the_rule_in_use_wastes_less_than_a_part_per_worker() -> None:
+    """On studies of 24 cells of 40 trials, in the mean over seeds and numbers of workers."""
+    makespans = {cut: 0.0, a_part_per_worker: 0.0}
+    overruns = {cut: 0.0, a_part_per_worker: 0.0}
+    for seed in range(3):
+        chance = random.Random(seed)
+        cells = []
+        for place in range(24):
+            ends = [
+                End(min(step, 1500.0), step < 1500) for step in (60 * math.exp(chance.gauss(1, 1)) for _ in range(40))
+            ]
+            seconds = 2 ** chance.uniform(-4, 1)
+            cells.append(SimulatedCell(key=(place + 1, 0.0), ends=tuple(ends), step_seconds=seconds))
+        for workers in (8, 16, 32, 64):
+            for rule in makespans:
+                found = simulate(cells, pieces(cells), rule, workers, FREE)
+                makespans[rule] += found.makespan / found.ideal
+                overruns[rule] += found.overrun / found.needed
+    assert makespans[cut] < 0.99 * makespans[a_part_per_worker]
+    assert overruns[cut] < 0.9 * overruns[a_part_per_worker]
