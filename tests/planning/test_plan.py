@@ -97,8 +97,8 @@ def test_intervals_cover_the_truth() -> None:
     from scipy.stats import norm
 
     best = math.exp(spread * norm.ppf(-math.expm1(-math.log(2) / trials)))
-    for seed in range(12):
-        times = step_times(noise=lognormal(seed, 0.03))
+    for seed in range(8):
+        times = step_times(noise=lognormal(seed, 0.03), sizes=(8, 32, 256), workers=(1, 4, 8))
         plan = make_plan(
             study(seed=seed, trials=trials, spread=spread), GOAL, times, Wish(cluster=CLUSTER, workers=(16,))
         )

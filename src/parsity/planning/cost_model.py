@@ -19,10 +19,10 @@ import numpy as np
 
 from parsity.errors import UsageError
 from parsity.planning.cluster import Algorithm, Cluster
-from parsity.planning.regression import Floats, fit_relative
+from parsity.planning.regression import FLOOR, Floats, fit_relative
 from parsity.results import StepTime, StepTimes
 
-GAMMAS = tuple(place / 50 for place in range(51))
+GAMMAS = tuple(place / 20 for place in range(21))
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _gamma(rows: Sequence[StepTime], cores: int) -> float:
             for row in rows:
                 if row.sparsity == sparsity:
                     found = (overhead + per_image * row.slice_size) * crowding(row.workers, cores, gamma)
-                    total += abs(found / row.compute - 1)
+                    total += abs(found / row.compute - 1) / (FLOOR + _spread(row))
         return total
 
     return min(GAMMAS, key=off)
@@ -168,9 +168,18 @@ def _compute(rows: Sequence[StepTime], sparsity: float, cores: int, gamma: float
     factors = np.array([crowding(row.workers, cores, gamma) for row in chosen])
     sizes = np.array([row.slice_size for row in chosen], dtype=float)
     overhead, per_image = fit_relative(
-        np.column_stack([factors, factors * sizes]), np.array([row.compute for row in chosen])
+        np.column_stack([factors, factors * sizes]), np.array([row.compute for row in chosen]), _spreads(chosen)
     )
     return float(overhead), float(per_image)
+
+
+def _spread(row: StepTime) -> float:
+    """How far apart the quartiles of the step lie, as a standard deviation over the median."""
+    return max(0.0, row.high - row.low) / (1.349 * row.seconds)
+
+
+def _spreads(rows: Sequence[StepTime]) -> Floats:
+    return np.array([_spread(row) for row in rows])
 
 
 def _with_exchange(model: CostModel, rows: Sequence[StepTime]) -> CostModel:
@@ -186,5 +195,5 @@ def _with_exchange(model: CostModel, rows: Sequence[StepTime]) -> CostModel:
             for row in rows
         ]
     )
-    latency, byte_seconds, waiting = fit_relative(terms, np.array([row.exchange for row in rows]))
+    latency, byte_seconds, waiting = fit_relative(terms, np.array([row.exchange for row in rows]), _spreads(rows))
     return replace(model, latency=float(latency), byte_seconds=float(byte_seconds), waiting=float(waiting))

@@ -11,14 +11,20 @@ Floats = NDArray[np.float64]
 HUBER = 1.345
 """Errors of more than so many standard deviations count linearly: 95 % as efficient as squares where none is."""
 ROUNDS = 30
+FLOOR = 0.05
+"""No row is believed to a smaller relative error than this: the model is no better."""
 
 
-def fit_relative(terms: Floats, measured: Floats) -> Floats:
+def fit_relative(terms: Floats, measured: Floats, spreads: Floats | None = None) -> Floats:
     """The x >= 0 with ``terms`` x close to ``measured``: minimises the sum of Huber's function of (terms x - y) / y.
+
+    ``spreads`` are relative too: each error is divided by its row's, and by `FLOOR` where that is more.
 
     By least squares whose weights are found anew each round. Rows are measurements; all are positive.
     """
-    rows = terms / measured[:, None]
+    scales = np.ones(len(measured)) if spreads is None else np.hypot(spreads / FLOOR, 1.0)
+    rows = terms / (measured * scales)[:, None]
+    wanted = 1 / scales
     # Columns of one size: nnls stops at tolerances that know nothing of seconds a byte.
     sizes = np.maximum(np.abs(rows).max(axis=0), 1e-300)
     rows = rows / sizes
@@ -26,8 +32,8 @@ def fit_relative(terms: Floats, measured: Floats) -> Floats:
     found = np.zeros(terms.shape[1])
     for _ in range(ROUNDS):
         root = np.sqrt(weights)
-        before, (found, _) = found, nnls(rows * root[:, None], root)
-        errors = np.abs(rows @ found - 1)
+        before, (found, _) = found, nnls(rows * root[:, None], wanted * root)
+        errors = np.abs(rows @ found - wanted)
         # The median of absolute errors, as a standard deviation; never so small that rounding is an outlier.
         scale = max(float(np.median(errors)) / 0.6745, 1e-9)
         weights = np.minimum(1.0, HUBER * scale / np.maximum(errors, 1e-300))
