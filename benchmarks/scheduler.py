@@ -29,8 +29,16 @@ from parsity.study.presets import preset
 PRESET = preset("mnist-momentum/paper")
 WORKERS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 2000, 5000, 10000)
 WRONG, SPREAD = 0.4, 0.8
+Rule = Callable[[Piece, Sequence[Piece], int], list[Piece]]
 Ends = list[tuple[str, float]]
 """How each trial ends: complete after so many times K*, infeasible after so many, or never."""
+
+
+def parts(piece: Piece, number: int) -> list[Piece]:
+    """So many parts, dealt like cards."""
+    number = min(number, len(piece.trials))
+    hands = [piece.trials[part::number] for part in range(number)]
+    return [Piece(piece.cell, hand, piece.seconds * len(hand) / len(piece.trials)) for hand in hands]
 
 
 def whole(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
@@ -38,26 +46,36 @@ def whole(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
     return [piece]
 
 
-def one_each(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
+def single(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
     """Every trial is a task of its own."""
-    return [Piece(piece.cell, (trial,), piece.seconds / len(piece.trials)) for trial in piece.trials]
+    return parts(piece, len(piece.trials))
 
 
-def a_part_per_worker(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
+def per_worker(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
     """What was done before: a part for each worker as soon as a cell is more than a worker's share."""
     share = (piece.seconds + sum(other.seconds for other in waiting)) / workers
-    if piece.seconds <= share or workers == 1:
-        return [piece]
-    parts = min(workers, len(piece.trials))
-    hands = [piece.trials[part::parts] for part in range(parts)]
-    return [Piece(piece.cell, hand, piece.seconds * len(hand) / len(piece.trials)) for hand in hands]
+    return [piece] if piece.seconds <= share or workers == 1 else parts(piece, workers)
 
 
-RULES: dict[str, Callable[[Piece, Sequence[Piece], int], list[Piece]]] = {
+def of_share(fraction: float) -> Rule:
+    """The fewest parts that are no more than a fraction of a worker's share."""
+
+    def rule(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
+        share = (piece.seconds + sum(other.seconds for other in waiting)) / workers
+        if piece.seconds <= share or workers == 1:
+            return [piece]
+        return parts(piece, min(workers, math.ceil(piece.seconds / (fraction * share))))
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
     "in use": cut,
-    "a part per worker": a_part_per_worker,
-    "whole cells": whole,
-    "single trials": one_each,
+    "before": per_worker,
+    "1 share": of_share(1.0),
+    "1/4 share": of_share(0.25),
+    "whole": whole,
+    "single": single,
 }
 
 
@@ -147,30 +165,29 @@ def main() -> None:
     chains = [max(cell.chain for cell in cells) for cells, _ in grids]
     print(f"needed {mean(first) / 3600:.1f} core-hours, longest trial {mean(chains):.0f} s")
     print(f"from {mean(first) / mean(chains):.0f} cores on, the longest trial is the bound\n")
-    print(f"{'cores':>6}  {'ideal':>9}  {'in use':>9}  " + "  ".join(f"{'x ideal, ' + name:>24}" for name in RULES))
+    print(
+        "makespan over ideal, and overrun over the work needed, by rule; then how the cores' time went by the rule in use"
+    )
+    print(f"{'cores':>6} {'ideal':>9} {'makespan':>9}  " + "".join(f"{name:>14}" for name in RULES), end="")
+    print(f"{'prepared':>11}{'lost':>7}{'idle':>7}")
     for workers in map(int, arguments.workers.split(",")):
         found = {
             name: [simulate(cells, pieces, rule, workers, conditions) for cells, pieces in grids]
             for name, rule in RULES.items()
         }
-        ideal = mean(one.ideal for one in found["in use"])
-        makespan = mean(one.makespan for one in found["in use"])
-        ratios = "  ".join(f"{_ratio(some):>24}" for some in found.values())
-        print(f"{workers:>6}  {ideal:>8,.0f}s  {makespan:>8,.0f}s  {ratios}")
         used = found["in use"]
-        parts = {
-            "overrun": mean(one.overrun / one.needed for one in used),
-            "prepared": mean(one.prepared / one.needed for one in used),
-            "lost": mean(one.lost / one.needed for one in used),
-            "idle": mean(one.idle / (one.workers * one.makespan) for one in used),
-        }
-        print(f"{'':>6}  " + ", ".join(f"{name} {share:.1%}" for name, share in parts.items()), flush=True)
+        ideal, makespan = mean(one.ideal for one in used), mean(one.makespan for one in used)
+        ratios = "".join(f"{_ratio(some):>14}" for some in found.values())
+        line = f"{workers:>6} {ideal:>8,.0f}s {makespan:>8,.0f}s  {ratios}"
+        prepared, lost = (mean(getattr(one, part) / one.needed for one in used) for part in ("prepared", "lost"))
+        idle = mean(one.idle / (one.workers * one.makespan) for one in used)
+        print(f"{line}{prepared:>11.1%}{lost:>7.1%}{idle:>7.1%}", flush=True)
 
 
 def _ratio(found: Sequence[Simulated]) -> str:
     """Makespan over ideal, and steps beyond those needed over those needed."""
     overrun = mean(one.overrun / one.needed for one in found)
-    return f"{mean(one.makespan / one.ideal for one in found):.2f} ({overrun:.0%} over)"
+    return f"{mean(one.makespan / one.ideal for one in found):.2f} ({overrun:.0%})"
 
 
 if __name__ == "__main__":
