@@ -166,7 +166,7 @@ def main() -> None:
     print(f"needed {mean(first) / 3600:.1f} core-hours, longest trial {mean(chains):.0f} s")
     print(f"from {mean(first) / mean(chains):.0f} cores on, the longest trial is the bound\n")
     print(
-        "makespan over ideal, and overrun over the work needed, by rule; then how the cores' time went by the rule in use"
+        "by rule: makespan over ideal, and overrun over the work needed; then how the cores' time went by that in use"
     )
     print(f"{'cores':>6} {'ideal':>9} {'makespan':>9}  " + "".join(f"{name:>14}" for name in RULES), end="")
     print(f"{'prepared':>11}{'lost':>7}{'idle':>7}")
