@@ -157,3 +157,9 @@ def test_assumptions_are_told() -> None:
 
 def test_the_best_of_no_draws() -> None:
     assert choices(()) == ()
+
+
+def test_an_exchange_that_was_only_described_is_said_to_be() -> None:
+    plan = make_plan(study(), GOAL, step_times(workers=(1,)), Wish(cluster=CLUSTER, workers=(1, 4)))
+    assert "No exchange was measured" in plan.assumed[-1]
+    assert "No exchange was measured" not in " ".join(make_plan(study(), GOAL, step_times()).assumed)

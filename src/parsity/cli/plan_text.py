@@ -124,7 +124,7 @@ def _choice_row(one: Choice) -> tuple[str, ...]:
     if one.limit is not None:
         aim += f", {spoken(one.limit)}"
     if one.point is None:
-        return (aim, short(one.sparsity), "-", "", "", "no number of workers does", "", "", "")
+        return (aim, short(one.sparsity), "-", "", "", "none does", "", "", "")
     point = one.point
     spread = f"{one.fewest} to {one.most}" if one.fewest is not None else ".."
     keeps = "" if one.likely is None else f"{one.likely:.0%} likely"

@@ -23,6 +23,8 @@ def assumptions(
         *_unmeasured(model, sparsities),
         _believed(validation),
     ]
+    if model.knows_exchange and not model.sent:
+        found.append("No exchange was measured: intervals hold nothing of how far off its model may be.")
     return tuple(found)
 
 

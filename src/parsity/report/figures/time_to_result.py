@@ -63,7 +63,8 @@ def draw_time_to_result(plan: Plan, *, width: Width = "page", heading: str | Non
         handles = [*time.get_legend_handles_labels()[0], interval_handle()]
         handles.append(Line2D([], [], **DOTTED, color=INK, label="ideal: W times as fast"))
         star = {**STAR, "markersize": 8}
-        handles.append(Line2D([], [], **star, color=FAINT, linestyle="none", label=_starred(plan)))
+        if any(one.point is not None for one in plan.choices if one.aim == _shown(plan)):
+            handles.append(Line2D([], [], **star, color=FAINT, linestyle="none", label=_starred(plan)))
         figure.legend(handles=handles, loc="outside lower center", ncols=4 if side else 1)
     return figure
 
