@@ -10,7 +10,7 @@ import pytest
 import parsity
 
 SOURCE = Path(parsity.__file__).parent
-# Each part, and those it may import besides itself, `errors`, `extensions` and `whole_file`, which anyone may.
+# Each part, and those it may import besides itself and `COMMON`, which anyone may.
 ARROWS = {
     "data": set(),
     "models": set(),
@@ -22,6 +22,7 @@ ARROWS = {
     "engines": {"data", "optimisation"},
     "training": {"data", "models", "metaparameters", "optimisation", "pruning", "results", "engines"},
     "racing": {"data", "engines", "pruning", "results", "training"},
+    "parallel": {"data", "engines", "optimisation", "pruning", "racing", "results", "training"},
     "study": {"data", "engines", "metaparameters", "optimisation", "results", "storage", "training", "racing"},
     "smoothness": {
         "data",
@@ -36,12 +37,15 @@ ARROWS = {
     "theory": set(),
     "quadratic": {"data", "theory"},
     "analysis": {"metaparameters", "results", "theory"},
-    "report": {"analysis", "metaparameters", "results"},
+    "planning": {"analysis", "results"},
+    "report": {"analysis", "metaparameters", "planning", "results"},
     "cli": {
         "analysis",
         "data",
         "metaparameters",
         "models",
+        "parallel",
+        "planning",
         "pruning",
         "report",
         "results",
@@ -51,13 +55,14 @@ ARROWS = {
         "study",
     },
 }
-COMMON = {"errors", "extensions", "whole_file"}
+COMMON = {"errors", "extensions", "spawning", "whole_file"}
 WITHOUT_TORCH = [
     "parsity",
     "parsity.cli",
     "parsity.results",
     "parsity.metaparameters",
     "parsity.analysis",
+    "parsity.planning",
     "parsity.theory",
     "parsity.report.figures",
     "parsity.report.page",

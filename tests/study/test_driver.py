@@ -271,6 +271,20 @@ def test_only_the_last_pieces_are_cut():
     assert cut(Piece((2, 0.0), (1, 2), 9.0, resumed=True), [], 2)[0].trials == (1, 2)
 
 
+def test_pieces_are_cut_in_halves_of_a_share_or_in_single_trials():
+    every = tuple(range(1, 101))
+    waiting = [Piece((2**place, 0.0), every, 100.0) for place in range(15)]
+    # 16 pieces of 100 s for 64 workers: a share is 25 s, half of it 12.5 s.
+    parts = cut(Piece((2, 0.9), every, 100.0), waiting, 64)
+    assert [part.seconds for part in parts] == [pytest.approx(100 * len(part.trials) / 100) for part in parts]
+    assert len(parts) == 8
+    assert max(part.seconds for part in parts) <= 13
+    assert sorted(number for part in parts for number in part.trials) == list(every)
+    # For 256 workers that would be 3 trials each: then each is one.
+    assert len(cut(Piece((2, 0.9), every, 100.0), waiting, 256)) == 100
+    assert len(cut(Piece((2, 0.9), every, 100.0), [], 3)) == 3
+
+
 @pytest.mark.parametrize(
     "trials", [(1,), (1, 2), (1, 2, 3), (1, 3, 5, 7), (1, 2, 5, 9, 13, 14), tuple(range(2, 101, 2))]
 )

@@ -37,10 +37,13 @@ VERBS = {
     "import": "make a study of exported results, or of those in the batch-science layout",
     "report": "write one HTML file about studies: the answer, the curves, how far to trust it",
     "analyse": "fit the scaling, compare sparse with dense, judge the search and the paper's claims",
+    "plan": "say how many workers are worth having: time and cost of a training run against their number",
     "figures": "draw the paper's figures from stored results",
     "compare": "lay two studies side by side",
     "smoothness": "measure the Lipschitz constant along training, and the constants of the theory",
     "predict": "forecast the steps of a sparsity that is not measured yet",
+    "train": "train with several workers that share every batch",
+    "scale": "measure seconds per training step by slice, workers and sparsity",
     "prune": "prune a network at initialisation and say what is left of each layer",
 }
 

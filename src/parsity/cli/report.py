@@ -25,6 +25,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--output", type=Path, default=Path("report.html"), metavar="FILE", help="what to write (default: report.html)"
     )
     parser.add_argument("--goal", type=float, metavar="ERROR", help="this goal alone (default: all)")
+    parser.add_argument(
+        "--times",
+        type=Path,
+        metavar="FILE",
+        help="step times of `parsity scale`: say how many workers are worth having",
+    )
     parser.add_argument("--json", action="store_true", help="say what was written as JSON")
     parser.epilog = (
         "An older report in FILE is replaced; any other file is left alone. The page asks no server for anything."
@@ -39,7 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     path: Path = arguments.output
     _check(path)
-    text = make_page(arguments.folders, goal=arguments.goal, command=_command(arguments)).encode()
+    text = make_page(
+        arguments.folders, goal=arguments.goal, command=_command(arguments), times=arguments.times
+    ).encode()
     write_whole(path, text)
     if arguments.json:
         print_json({"folders": [str(folder) for folder in arguments.folders], "path": str(path), "bytes": len(text)})
@@ -53,6 +61,8 @@ def _command(arguments: argparse.Namespace) -> str:
     words = ["parsity", "report", *map(str, arguments.folders)]
     if arguments.goal is not None:
         words += ["--goal", f"{arguments.goal:g}"]
+    if arguments.times is not None:
+        words += ["--times", str(arguments.times)]
     if arguments.output != Path("report.html"):
         words += ["--output", str(arguments.output)]
     return shlex.join(words)

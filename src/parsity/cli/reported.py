@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,23 +11,51 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parsity.cli.studies import chosen, open_study, still_due
+from parsity.errors import UsageError
 
 if TYPE_CHECKING:
     from parsity.analysis import MeasuredStudy
     from parsity.report.page import ReportedStudy, SetAsideTrials
+    from parsity.results import StepTimes
     from parsity.study import Overview
 
 
-def make_page(folders: Sequence[Path], *, goal: float | None, command: str, state: str | None = None) -> str:
-    """The page about the studies in ``folders``."""
+def make_page(
+    folders: Sequence[Path], *, goal: float | None, command: str, state: str | None = None, times: Path | None = None
+) -> str:
+    """The page about the studies in ``folders``; with step times, it says how many workers are worth having."""
     from parsity import __version__
     from parsity.analysis import analyse
     from parsity.report.page import page
+    from parsity.results import read_step_times
 
     studies = reported_studies(folders, goal=goal)
+    if times is not None:
+        studies = _planned(studies, read_step_times(times))
     analysis = analyse([study.measured for study in studies])
     written = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
     return page(studies, analysis, command=command, written=written, version=__version__, state=state)
+
+
+def _planned(studies: Sequence[ReportedStudy], times: StepTimes) -> list[ReportedStudy]:
+    """The studies with the plans that step times allow; one of several that they are not of goes without."""
+    from parsity.planning import make_plan
+
+    found = []
+    for study in studies:
+        try:
+            plans = tuple(
+                make_plan(study.measured, goal, times)
+                for goal in study.goals
+                if any(cell.steps_to_result(goal) is not None for cell in study.measured.cells)
+            )
+        except UsageError as error:
+            if len(studies) == 1:
+                raise
+            sys.stderr.write(f"{study.name}: no plan: {error}\n")
+            plans = ()
+        found.append(replace(study, plans=plans))
+    return found
 
 
 def reported_studies(folders: Sequence[Path], *, goal: float | None = None) -> list[ReportedStudy]:

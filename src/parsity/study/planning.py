@@ -1,8 +1,9 @@
-"""What is left to run, and in which pieces: longest cells first, the last ones split so that every core has work."""
+"""What is left to run, and in which pieces: longest cells first, those split that are more than a worker's share."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,8 @@ from parsity.study.store import Store
 
 CHECKPOINTS = "checkpoints"
 SCORES = "scores"
+HALF = 0.5  # of a worker's share, for one part of a cell that is more
+FEW = 3  # trials of a part that had better be single
 LONGEST_NAME = 200  # of 255 characters that a file may have, less those of the cell and of a temporary file
 
 
@@ -55,17 +58,23 @@ def tidy(store: Store, folder: Path) -> None:
 
 
 def cut(piece: Piece, waiting: Sequence[Piece], workers: int) -> list[Piece]:
-    """``piece`` whole, or in one part per worker where it is more than a worker's share of all that is waiting.
+    """``piece`` whole, or in parts of half a worker's share where it is more than a share of all that is waiting.
 
-    Cut only then: a cell in one piece learns of its own best at once and prepares nothing twice.
+    In as few parts as that takes: a cell in one piece learns of its own best at once and prepares nothing twice, and
+    parts that do not all begin together run on past a bound that they have not heard of yet. Where parts would have no
+    more than `FEW` trials, each trial is one: alone it is through with what nobody needs soonest. docs/planning.md
+    has what this saves, simulated.
     """
     share = (piece.seconds + sum(other.seconds for other in waiting)) / workers
     if piece.resumed or piece.seconds <= share or workers == 1:
         return [piece]
-    parts = min(workers, len(piece.trials))
+    trials = len(piece.trials)
+    parts = min(math.ceil(piece.seconds / (HALF * share)), workers, trials)
+    if trials <= (FEW + 0.5) * parts:
+        parts = min(workers, trials)
     # Dealt like cards: neighbours of the sequence lie far apart, so every part has some good trials.
     hands = [piece.trials[part::parts] for part in range(parts)]
-    return [Piece(piece.cell, hand, piece.seconds * len(hand) / len(piece.trials)) for hand in hands]
+    return [Piece(piece.cell, hand, piece.seconds * len(hand) / trials) for hand in hands]
 
 
 def checkpoint_path(folder: Path, cell: CellKey, trials: Sequence[int]) -> Path:

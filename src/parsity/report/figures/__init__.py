@@ -8,6 +8,7 @@ from parsity.report.figures.ratios import draw_ratios
 from parsity.report.figures.saving import FORMATS, Format, encode, save, stem
 from parsity.report.figures.scaling import draw_scaling
 from parsity.report.figures.style import INCHES, Width
+from parsity.report.figures.time_to_result import draw_time_to_result
 
 __all__ = [
     "ALL",
@@ -26,6 +27,7 @@ __all__ = [
     "draw_ranges",
     "draw_ratios",
     "draw_scaling",
+    "draw_time_to_result",
     "draw_training",
     "encode",
     "find_kinds",

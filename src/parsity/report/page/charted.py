@@ -7,6 +7,7 @@ from typing import Any
 
 from parsity.analysis import CellAnalysis, CurveAnalysis, Estimate, Ratios, StudyAnalysis
 from parsity.metaparameters import Choice, Scale
+from parsity.planning import Plan
 from parsity.report.page.numbers import called
 from parsity.report.page.reported import ReportedStudy
 from parsity.results import CellResult
@@ -26,6 +27,7 @@ def charted(study: ReportedStudy, analysis: StudyAnalysis) -> dict[str, Any]:
         "batches": sorted({cell.batch_size for cell in study.progress} | {cell.batch_size for cell in cells}),
         "curves": [_curve(curve) for curve in analysis.curves if curve.goal in study.goals],
         "ratios": [ratio(one) for one in analysis.ratios if one.goal in study.goals],
+        "plans": [_plan(plan) for plan in study.plans],
         "axes": [_axis(study, name) for name in study.searched],
         **_clouds(study, cells),
     }
@@ -74,6 +76,30 @@ def _point(cell: CellAnalysis) -> dict[str, Any]:
         "speedup": cell.scaling.speedup.value,
         "ideal": cell.scaling.ideal,
         "warning": steps.warning,
+    }
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    """Times to the goal against workers."""
+    return {
+        "goal": plan.goal,
+        "lines": [
+            {
+                "sparsity": line.sparsity,
+                "points": [
+                    {
+                        "w": point.workers,
+                        "b": point.batch_size,
+                        "step": point.step.seconds,
+                        "exchange": point.step.exchange / point.step.seconds,
+                        "cost": point.worker_seconds.value,
+                        **_sides(point.seconds),
+                    }
+                    for point in line.points
+                ],
+            }
+            for line in plan.lines
+        ],
     }
 
 

@@ -6,7 +6,7 @@ function redraw(place, kinds) {
 function chooseGoal(section, place, state, number) {
   state.goal = number;
   all(".for-goal", section).forEach((part) => part.classList.toggle("shown", Number(part.dataset.goal) === number));
-  redraw(place, ["curves", "ratios", "clouds", "beside"]);
+  redraw(place, ["curves", "ratios", "workers", "clouds", "beside"]);
 }
 
 function control(section, place, state) {

@@ -11,7 +11,7 @@ from typing import Any
 
 from parsity.report.page.markup import Html
 
-SCRIPTS = ("kit.js", "curves.js", "clouds.js", "controls.js", "place.js", "live.js", "start.js")
+SCRIPTS = ("kit.js", "curves.js", "workers.js", "clouds.js", "controls.js", "place.js", "live.js", "start.js")
 
 
 def data(name: str, document: Any) -> Html:

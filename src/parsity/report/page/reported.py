@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from parsity.analysis import MeasuredStudy
+from parsity.planning import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +53,17 @@ class ReportedStudy:
     runs: tuple[Mapping[str, Any], ...] = ()
     image_passes: int = 0
     seconds: float = 0.0
+    plans: tuple[Plan, ...] = ()
+    """How many workers, for each goal that was reached, where step times are known."""
 
     @property
     def name(self) -> str:
         """What it is called on the page."""
         return self.measured.name
+
+    def plan(self, goal: float) -> Plan | None:
+        """The plan for ``goal``."""
+        return next((plan for plan in self.plans if plan.goal == goal), None)
 
     @property
     def unfinished(self) -> int:

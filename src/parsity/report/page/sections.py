@@ -16,6 +16,7 @@ from parsity.report.page.provenance import notices, provenance
 from parsity.report.page.reported import ReportedStudy
 from parsity.report.page.tables import tables
 from parsity.report.page.verdicts import verdicts
+from parsity.report.page.workers import workers, workers_chart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +67,13 @@ class Part:
     made: Callable[[Told], Html | None]
 
 
+def _workers(told: Told) -> Html:
+    return join(workers_chart(told.place), told.each_goal(workers))
+
+
 PARTS = (
     Part("Curves", lambda told: curves(told.place, with_ratios=bool(told.analysis.ratios))),
+    Part("Workers", lambda told: _workers(told) if told.study.plans else None),
     Part("Clouds", lambda told: clouds(told.place) if told.analysis.curves else None),
     Part("Verdicts", lambda told: told.each_goal(verdicts) if told.analysis.curves else None),
     Part("Tables", lambda told: told.each_goal(tables) if told.analysis.curves else None),

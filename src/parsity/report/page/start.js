@@ -11,7 +11,7 @@ function start() {
       const chosen = one(`[data-role="${role}"][value="${value}"]`, section);
       if (chosen) chosen.checked = true;
     }
-    const makers = { curves: curvesChart, ratios: ratiosChart, clouds: cloudsChart };
+    const makers = { curves: curvesChart, ratios: ratiosChart, clouds: cloudsChart, workers: workersChart };
     all("[data-chart]", section).forEach((element) => {
       const kind = element.dataset.chart;
       charts.push({ element, kind, place, make: makers[kind](study, state) });

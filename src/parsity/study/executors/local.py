@@ -11,20 +11,18 @@ import contextlib
 import logging
 import multiprocessing
 import multiprocessing.connection
-import multiprocessing.resource_tracker
 import os
 import signal
 import socket
-import sys
 import time
 import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from parsity.errors import ParsityError
+from parsity.spawning import how_it_ended, importable_main, interrupts_wait
 from parsity.study.executors.contract import Executor, Place
 from parsity.study.tasks import Event, Failed, Finished, Listener, Setting, Stopped, StopRequestedError, Task
 
@@ -126,7 +124,7 @@ class LocalExecutor(Executor):
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._setting), daemon=True)
-        with _importable_main(), _interrupts_wait():
+        with importable_main(), interrupts_wait():
             process.start()
         theirs.close()
         return _Worker(process, ours)
@@ -136,7 +134,7 @@ class LocalExecutor(Executor):
         try:
             event: Event = worker.connection.recv()
         except (EOFError, OSError):
-            self._replace(worker, _how_it_ended(worker.process))
+            self._replace(worker, how_it_ended(worker.process))
             return True
         worker.heard = time.monotonic()
         ended = isinstance(event, Finished | Failed | Stopped)
@@ -158,51 +156,10 @@ class LocalExecutor(Executor):
             self._listen(Failed(task=task.number, reason=f"worker {pid} ended: {reason}"))
 
 
-def _how_it_ended(process: BaseProcess) -> str:
-    process.join(timeout=5)
-    code = process.exitcode
-    if code is None:
-        return "it closed its connection"
-    if code < 0:
-        names = {signal.SIGKILL: " (killed, or out of memory)", signal.SIGSEGV: " (segmentation fault)"}
-        return f"signal {signal.Signals(-code).name}{names.get(signal.Signals(-code), '')}"
-    return f"exit code {code}"
-
-
 def _send(connection: Connection, message: tuple[Any, ...]) -> None:
     # A worker that is gone cannot be told anything; `wait` finds out.
     with contextlib.suppress(OSError):
         connection.send(message)
-
-
-@contextlib.contextmanager
-def _importable_main() -> Iterator[None]:
-    """Keep a spawned worker from running the user's script again.
-
-    Workers import what they need by name. Without this, a script without an ``if __name__ == "__main__"`` guard would
-    start a study in every worker.
-    """
-    main = sys.modules["__main__"]
-    saved = {name: getattr(main, name) for name in ("__file__", "__spec__") if hasattr(main, name)}
-    try:
-        for name in saved:
-            setattr(main, name, None)
-        yield
-    finally:
-        for name, value in saved.items():
-            setattr(main, name, value)
-
-
-@contextlib.contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Hold SIGINT back; what is started within begins life that way, and has time to say that it ignores it."""
-    # The first process to be spawned would start this tracker, which lifts the block again.
-    multiprocessing.resource_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(connection: Connection, setting: Setting) -> None:
