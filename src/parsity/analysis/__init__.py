@@ -16,6 +16,7 @@ from parsity.analysis.ratios import NormalisedPoint, RatioPoint, Ratios, ratios
 from parsity.analysis.region import FeasibleRange, Shares, effective_learning_rate, feasible_range, quantity, shares
 from parsity.analysis.resampling import CurveDraws, Resampling, draw
 from parsity.analysis.scaling import Scaling, fit_scaling
+from parsity.analysis.seconds import CellSeconds, SecondsToResult, seconds_of
 from parsity.analysis.smooth import PredictedRatio, constants, lipschitz_ratio, mean_lipschitz, predicted_ratios
 from parsity.analysis.steps import StepsToResult, steps_to_result
 
@@ -28,6 +29,7 @@ __all__ = [
     "Case",
     "CellAnalysis",
     "CellScaling",
+    "CellSeconds",
     "Claim",
     "Constants",
     "Curve",
@@ -49,6 +51,7 @@ __all__ = [
     "Regime",
     "Resampling",
     "Scaling",
+    "SecondsToResult",
     "Shares",
     "SpaceAdvice",
     "StepsToResult",
@@ -76,6 +79,7 @@ __all__ = [
     "predicted_ratios",
     "quantity",
     "ratios",
+    "seconds_of",
     "shares",
     "steps_to_result",
     "to_paste",
