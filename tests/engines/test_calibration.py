@@ -55,7 +55,7 @@ def test_the_fastest_but_near_ties_take_the_fixed_order(seconds, chosen):
 
 def test_engines_take_turns_and_their_medians_count(monkeypatch):
     clock, calls = [0.0], []
-    monkeypatch.setattr(calibration.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(calibration, "stopwatch", lambda device: lambda: clock[0])
 
     def way(name, *takes):
         left = list(takes)

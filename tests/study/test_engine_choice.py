@@ -14,12 +14,12 @@ from parsity.study import STORE, Store, Study, StudySpec
 
 SPEC = {
     "workload": "digits",
-    "batch_sizes": [16, 128],
-    "sparsities": [0.0, 0.9],
+    "batch_sizes": [16, 32],
+    "sparsities": [0.0],
     "trials": 2,
     "patience": 1,
-    "goals": [0.3],
-    "step_limit": 40,
+    "goals": [0.01],
+    "step_limit": 8,
     "check_interval": 4,
 }
 NAMES = ("traced", "plain")  # there without a compiler, too
@@ -54,7 +54,7 @@ def test_each_cell_has_the_engine_that_was_chosen_for_it(tmp_path, finds):
     finds(lambda batch_size, sparsity: NAMES[batch_size > 16])
     study = make(tmp_path / "s")
     assert study.run(executor="serial").exit_code == 0
-    assert engines(study) == {(b, s): {NAMES[b > 16]} for b in (16, 128) for s in (0.0, 0.9)}
+    assert engines(study) == {(b, s): {NAMES[b > 16]} for b in (16, 32) for s in (0.0,)}
     with study.store() as store:
         noted = store.engines()
         assert {key: one.engine for key, one in noted.items()} == {key: min(e) for key, e in engines(study).items()}
@@ -70,7 +70,7 @@ def test_a_study_that_goes_on_keeps_the_engines_of_its_cells(tmp_path, finds):
     finds(lambda batch_size, sparsity: "plain")
     study = make(tmp_path / "s", trials=4)
     assert study.run(executor="serial").exit_code == 0
-    assert engines(study) == {(b, s): {NAMES[b > 16]} for b in (16, 128) for s in (0.0, 0.9)}
+    assert engines(study) == {(b, s): {NAMES[b > 16]} for b in (16, 32) for s in (0.0,)}
 
 
 def test_a_choice_holds_from_before_the_first_result(tmp_path, finds, monkeypatch):
@@ -87,7 +87,7 @@ def test_a_choice_holds_from_before_the_first_result(tmp_path, finds, monkeypatc
     finds(lambda batch_size, sparsity: "traced")
     assert study.run(executor="serial").exit_code == 0
     assert {key: min(names) for key, names in engines(study).items()} == {
-        (b, s): "plain" if (b, s) == first else "traced" for b in (16, 128) for s in (0.0, 0.9)
+        (b, s): "plain" if (b, s) == first else "traced" for b in (16, 32) for s in (0.0,)
     }
 
 
@@ -107,7 +107,7 @@ def test_an_engine_that_the_spec_names_is_not_chosen(tmp_path, finds):
     finds(lambda batch_size, sparsity: pytest.fail("nobody asked"))
     study = make(tmp_path / "s", engine="plain", batch_sizes=[16])
     assert study.run(executor="serial").exit_code == 0
-    assert engines(study) == {(16, 0.0): {"plain"}, (16, 0.9): {"plain"}}
+    assert engines(study) == {(16, 0.0): {"plain"}}
 
 
 def test_results_of_another_engine_are_refused(tmp_path, finds):
@@ -119,7 +119,7 @@ def test_results_of_another_engine_are_refused(tmp_path, finds):
     before = study.digest()
     with study.store(writable=True) as store:
         late = [type(one.result)(**{**vars(one.result), "number": 3})]
-        how = {"run": 1, "patience": 1.0, "goals": [0.3], "test": "certified"}
+        how = {"run": 1, "patience": 1.0, "goals": [0.01], "test": "certified"}
         with pytest.raises(UsageError, match="this cell's engine is 'traced'"):
             store.add(16, 0.0, late, engine="plain", **how)
         with pytest.raises(UsageError, match="'plain'"):

@@ -1,6 +1,6 @@
 """Engines: what computes losses, gradients and steps. One small contract, several ways to be fast."""
 
-from parsity.engines.arithmetic import arithmetic
+from parsity.engines.arithmetic import arithmetic, stopwatch
 from parsity.engines.calibration import Calibrator
 from parsity.engines.choice import ENGINES, available_engines, make_engine
 from parsity.engines.contract import Engine, Replica, Snapshot, UnsupportedNetworkError
@@ -23,5 +23,6 @@ __all__ = [
     "available_engines",
     "make_engine",
     "refuse_impure",
+    "stopwatch",
     "usual_memory",
 ]

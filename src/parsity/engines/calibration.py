@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import logging
 import statistics
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -20,8 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from parsity.data import Dataset
+from parsity.engines.arithmetic import stopwatch
 from parsity.engines.choice import ENGINES, available_engines, make_engine
-from parsity.engines.contract import Engine, Snapshot, UnsupportedNetworkError
+from parsity.engines.contract import CPU, Engine, Snapshot, UnsupportedNetworkError
 from parsity.engines.remembering import recall, remember
 from parsity.errors import ParsityError
 from parsity.optimisation import Rule
@@ -122,13 +122,14 @@ class Calibrator:
 def side_by_side(ways: Mapping[str, Callable[[], object]], *, seconds: float = SECONDS) -> dict[str, float]:
     """The median seconds of each of ``ways``, which take turns; each has run once before."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
-    began = time.perf_counter()
+    clock = stopwatch(CPU)
+    began = clock()
     for number in range(1, MOST + 1):
         for name, way in ways.items():
-            started = time.perf_counter()
+            started = clock()
             way()
-            taken[name].append(time.perf_counter() - started)
-        if number >= FEWEST and time.perf_counter() - began > seconds:
+            taken[name].append(clock() - started)
+        if number >= FEWEST and clock() - began > seconds:
             break
     return {name: statistics.median(some) for name, some in taken.items()}
 

@@ -8,7 +8,6 @@ of the check interval; step 0 is not asked about.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +15,7 @@ import torch
 from torch import Tensor
 
 from parsity.data import Batches, Split
-from parsity.engines import Engine, Snapshot
+from parsity.engines import Engine, Snapshot, stopwatch
 from parsity.errors import UsageError
 from parsity.metaparameters import Metaparameters
 from parsity.optimisation import make_rule
@@ -144,10 +143,11 @@ class Trial:
         interval = self.conditions.workload.check_interval
         to_check = interval - self.step % interval
         steps = min(to_check, max(1, IMAGES_AT_ONCE // self.conditions.batch_size))
-        started = time.perf_counter()
+        clock = stopwatch(self.conditions.engine.device)
+        started = clock()
         self._train(steps)
         if self.pending:  # else it became infeasible, and looked for the step
-            self._paces.append((time.perf_counter() - started) / steps)
+            self._paces.append((clock() - started) / steps)
             self.timed_steps += steps
         if self.step % interval:
             return not self.pending
