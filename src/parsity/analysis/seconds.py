@@ -70,7 +70,7 @@ class SecondsToResult:
         clauses = {
             "faster": f"overtakes {base} at batch size",
             "slower": f"is slower than {base} at",
-            "unsettled": "cannot be told from it at",
+            "unsettled": f"cannot be told from {base} at",
         }
         told = [
             f"{clause} {', '.join(f'{size:,}' for size in sizes)}"
