@@ -135,8 +135,8 @@ def test_results_of_another_engine_are_refused(tmp_path, finds):
     [
         ("UPDATE choice SET engine = 'plain'", "choices"),
         ("DELETE FROM choice WHERE cell = 1", "choices"),
-        ("UPDATE pace SET seconds = seconds / 2 WHERE number = 1 AND cell = 1", "paces"),
-        ("DELETE FROM pace WHERE number = 1 AND cell = 1", "paces"),
+        ("UPDATE pace SET seconds = seconds / 2", "paces"),
+        ("DELETE FROM pace WHERE number = (SELECT max(number) FROM pace)", "paces"),
     ],
 )
 def test_damage_to_the_notes_is_found(tmp_path, finds, change, where):
