@@ -142,7 +142,7 @@ def test_results_of_another_engine_are_refused(tmp_path, finds):
 def test_damage_to_the_notes_is_found(tmp_path, finds, change, where):
     finds(lambda batch_size, sparsity: "traced")
     study = make(tmp_path / "s", batch_sizes=[16])
-    study.run(executor="serial")
+    assert study.run(executor="serial").exit_code == 0
     assert study.verify() == []
     raw = sqlite3.connect(study.folder / STORE)
     raw.execute(change)
@@ -154,7 +154,7 @@ def test_damage_to_the_notes_is_found(tmp_path, finds, change, where):
 def test_what_steps_took_is_kept_with_each_result(tmp_path, finds):
     finds(lambda batch_size, sparsity: "traced")
     study = make(tmp_path / "s")
-    study.run(executor="serial")
+    assert study.run(executor="serial").exit_code == 0
     for trial in study.trials():
         result = trial.result
         assert result.timed_steps == result.steps
