@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,13 @@ MEAN_STD = {
     "mnist": ((0.13066062,), (0.30810776,)),
     "cifar10": ((0.49139968, 0.48215841, 0.44653091), (0.24703223, 0.24348513, 0.26158784)),
 }
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _engines_of_their_own(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Choices of engines are remembered among the tests, and not beyond them."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ["PARSITY_ENGINES_DIR"] = str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "engines")
 
 
 @pytest.fixture(autouse=True, scope="session")

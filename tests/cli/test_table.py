@@ -1,7 +1,11 @@
+import subprocess
+import sys
+
 import pytest
 
 from parsity.cli import main
-from parsity.results import Complete
+from parsity.results import Complete, TrialResult
+from parsity.study import STORE, Store
 from parsity.study.exporting import TABLE_COLUMNS
 
 
@@ -121,3 +125,73 @@ def test_without_a_dense_network_there_is_no_ratio(make, tmp_path, capsys):
     assert main(["table", str(folder), "--ratio"]) == 2
     assert "no dense network" in capsys.readouterr().err
     assert main(["table", str(folder)]) == 0
+
+
+@pytest.fixture
+def timed(tmp_path, make):
+    """Two batch sizes, dense and sparse; steps of the sparse network take a tenth."""
+    folder = make(tmp_path / "timed", {}, batch_sizes=[8, 64], sparsities=[0, 0.9], trials=8, patience="inf")
+    with Store.open(folder / STORE, writable=True) as store:
+        for batch_size in (8, 64):
+            for sparsity, pace, factor in ((0.0, 1e-3, 1), (0.9, 1e-4, 3 if batch_size == 8 else 30)):
+                results = []
+                for number in range(1, 9):
+                    steps = 16 * number * factor
+                    results.append(
+                        TrialResult(
+                            number=number,
+                            metaparameters={"learning_rate": 0.1},
+                            outcomes={0.04: Complete(steps, steps - 1)},
+                            steps=steps,
+                            images_looked_at=10,
+                            step_seconds=pace * batch_size,
+                            timed_steps=steps,
+                        )
+                    )
+                how = {"run": 1, "patience": float("inf"), "goals": [0.04], "test": "certified"}
+                store.add(batch_size, sparsity, results, engine="native", **how)
+    return folder
+
+
+def test_seconds_and_where_sparse_overtakes_dense(timed, capsys):
+    assert main(["table", str(timed), "--seconds"]) == 0
+    shown = capsys.readouterr()
+    title, heading, *rows = shown.out.splitlines()
+    assert title == "digits: seconds to goal 0.04, K* x seconds of a training step"
+    assert " ".join(heading.split()) == "batch size sparsity engine steps a step seconds over dense"
+    assert " ".join(rows[0].split()).startswith("8 0 native 16 8 ms 0.128 (")
+    assert " ".join(rows[1].split()).startswith("8 0.9 native 48 800 us 0.0384 (")
+    assert " 0.30 (0.2" in " ".join(rows[1].split())
+    assert " 3.00 (" in " ".join(rows[3].split())
+    assert rows[-1] == "sparsity 0.9 overtakes dense at batch size 8; is slower than dense at 64"
+    assert "goal tests apart" in shown.err
+
+
+def test_seconds_as_json(timed, say_json):
+    (found,) = say_json("table", timed, "--seconds")["seconds"]
+    assert (found["goal"], found["against"]) == (0.04, 0)
+    assert [(one["batch_size"], one["sparsity"], one["verdict"]) for one in found["cells"]] == [
+        (8, 0, None),
+        (8, 0.9, "faster"),
+        (64, 0, None),
+        (64, 0.9, "slower"),
+    ]
+    assert found["cells"][1]["seconds"]["value"] == pytest.approx(0.0384)
+    assert found["overtaking"][0]["faster"] == [8]
+
+
+def test_seconds_of_a_study_without_them(finished, capsys):
+    assert main(["table", str(finished), "--seconds"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "digits: no step times\n"
+    assert "before Parsity kept" in shown.err
+
+
+def test_seconds_need_no_torch(timed):
+    code = f"""
+import sys
+from parsity.cli import main
+assert main(["table", {str(timed)!r}, "--seconds"]) == 0
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -19,9 +19,9 @@ ARROWS = {
     "pruning": set(),
     "results": set(),
     "storage": set(),
-    "engines": {"data", "optimisation"},
+    "engines": {"data", "optimisation", "results", "storage"},
     "training": {"data", "models", "metaparameters", "optimisation", "pruning", "results", "engines"},
-    "racing": {"data", "engines", "pruning", "results", "training"},
+    "racing": {"data", "engines", "optimisation", "pruning", "results", "training"},
     "parallel": {"data", "engines", "optimisation", "pruning", "racing", "results", "training"},
     "study": {"data", "engines", "metaparameters", "optimisation", "results", "storage", "training", "racing"},
     "smoothness": {

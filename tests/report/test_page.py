@@ -183,3 +183,25 @@ def test_shares_are_percentages():
         "12.34\u00a0%",
         "17\u00a0%",
     ]
+
+
+def test_seconds_are_a_part_of_the_page_where_steps_were_timed(whole):
+    text, _, read = whole
+    assert not any(caption.startswith("Seconds") for caption in read.tables)
+    luck = cells({0.0: (30_000.0, 100.0), 0.9: (60_000.0, 200.0)}, trials=20, spread=0.2)
+    timed = [
+        replace(one, trials=tuple(replace(t, step_seconds=1e-3 * (0.1 if one.sparsity else 1.0)) for t in one.trials))
+        for one in luck
+    ]
+    text, analysis = told(reported(timed))
+    read = Reader(text)
+    (found,) = analysis.studies[0].seconds
+    heading, *rows = read.tables["Seconds to the goal, with 95 % intervals"]
+    assert heading == ["batch size", "sparsity", "engine", "K*", "a step", "seconds", "over dense"]
+    assert len(rows) == len(found.cells)
+    for row, one in zip(rows, found.cells, strict=True):
+        assert row[3] == f"{one.steps.value:,.0f}"
+        assert row[4] == ("100 µs" if one.sparsity else "1 ms")
+        assert row[5].startswith(f"{about(one.seconds.value)} [{about(one.seconds.low)}, ")
+        assert row[6].startswith(factor(one.ratio.value)) if one.ratio else row[6] == ""
+    assert "Sparsity 0.9 overtakes dense at batch size 2, 4, 8" in " ".join(read.words["tables"].split())

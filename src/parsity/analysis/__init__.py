@@ -17,6 +17,7 @@ from parsity.analysis.ratios import NormalisedPoint, RatioPoint, Ratios, ratios
 from parsity.analysis.region import FeasibleRange, Shares, effective_learning_rate, feasible_range, quantity, shares
 from parsity.analysis.resampling import CurveDraws, Resampling, draw
 from parsity.analysis.scaling import Scaling, fit_scaling
+from parsity.analysis.seconds import CellSeconds, SecondsToResult, seconds_of
 from parsity.analysis.smooth import PredictedRatio, constants, lipschitz_ratio, mean_lipschitz, predicted_ratios
 from parsity.analysis.steps import StepsToResult, steps_to_result
 
@@ -29,6 +30,7 @@ __all__ = [
     "Case",
     "CellAnalysis",
     "CellScaling",
+    "CellSeconds",
     "Claim",
     "Constants",
     "Curve",
@@ -52,6 +54,7 @@ __all__ = [
     "Regime",
     "Resampling",
     "Scaling",
+    "SecondsToResult",
     "Shares",
     "SpaceAdvice",
     "StepsToResult",
@@ -80,6 +83,7 @@ __all__ = [
     "predicted_ratios",
     "quantity",
     "ratios",
+    "seconds_of",
     "shares",
     "steps_to_result",
     "to_paste",

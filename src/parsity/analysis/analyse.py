@@ -20,6 +20,7 @@ from parsity.analysis.ratios import Ratios, normalised, ratios
 from parsity.analysis.region import feasible_range, shares
 from parsity.analysis.resampling import DRAWS, CurveDraws, Resampling, draw
 from parsity.analysis.scaling import FittedCurve, fit_scaling
+from parsity.analysis.seconds import seconds_to_result
 from parsity.analysis.steps import steps_to_result
 
 RANGES = ("learning_rate", "effective_learning_rate")
@@ -83,6 +84,7 @@ def _work(study: MeasuredStudy, draws: int, seed: int) -> Worked:
             ratios=tuple(_ratios(drawn)),
             advice=advice,
             space_to_try=to_paste(advice, study.space) if study.space is not None else "",
+            seconds=seconds_to_result(study, drawn, seed=seed),
             unfinished=tuple(sorted(short)),
         ),
     )

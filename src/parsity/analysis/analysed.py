@@ -13,6 +13,7 @@ from parsity.analysis.ratios import NormalisedPoint, Ratios
 from parsity.analysis.region import FeasibleRange, Shares
 from parsity.analysis.resampling import CurveDraws
 from parsity.analysis.scaling import FittedCurve, Scaling
+from parsity.analysis.seconds import SecondsToResult
 from parsity.analysis.steps import StepsToResult
 
 
@@ -54,6 +55,8 @@ class StudyAnalysis:
     advice: tuple[SpaceAdvice, ...]
     space_to_try: str
     """A ``[space]`` table to paste into a study file, where the search space was too small."""
+    seconds: tuple[SecondsToResult, ...]
+    """For each goal, where steps were timed."""
     unfinished: tuple[tuple[int, float], ...]
     """The cells (batch size, sparsity) that have fewer trials than planned, or than the largest cell."""
 

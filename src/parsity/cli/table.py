@@ -36,6 +36,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--goal", type=float, metavar="ERROR", help="this goal alone (default: all)")
     views = parser.add_mutually_exclusive_group()
     views.add_argument("--ratio", action="store_true", help="beside it, how many times a dense network's steps")
+    views.add_argument(
+        "--seconds",
+        action="store_true",
+        help="a row per cell: the seconds its steps take here, and where sparse overtakes dense",
+    )
     views.add_argument("--winners", action="store_true", help="a row per cell: who won, with what, and how all ended")
     parser.add_argument("--sort", choices=list(ORDERS), help="the order of --winners (default: batch-size)")
 
@@ -55,6 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--ratio: this study has no dense network, of sparsity 0, to compare with")
     cells.sort(key=ORDERS[arguments.sort or "batch-size"])
     name = seen.spec.get("name", "study")
+    if arguments.seconds:
+        from parsity.cli.table_seconds import described_seconds, print_seconds
+
+        found = described_seconds(arguments.folder, goals)
+        if arguments.json:
+            about = {"name": name, "identity": seen.identity, "digest": seen.digest, "goals": goals}
+            print_json({**about, "seconds": found})
+        else:
+            print_seconds(name, found, cells)
+        return 0
     if arguments.json:
         print_json({"name": name, "identity": seen.identity, "digest": seen.digest, "goals": goals, "cells": cells})
         return 0

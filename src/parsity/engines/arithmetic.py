@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -23,3 +24,12 @@ def arithmetic(*, threads: int | None = None) -> Iterator[None]:
     finally:
         torch.set_num_threads(threads_before)
         torch.set_flush_denormal(flushed_before)
+
+
+def stopwatch(device: torch.device) -> Callable[[], float]:
+    """The clock to time steps by.
+
+    Where one thread of a CPU does the work, it is that processor's own: while others have it the clock stands still, so
+    that a busy machine hardly changes what a step takes. Elsewhere it is the one on the wall.
+    """
+    return time.process_time if device.type == "cpu" and torch.get_num_threads() == 1 else time.perf_counter

@@ -3,6 +3,7 @@
 from parsity.racing.bounds import Bounds, LocalBounds
 from parsity.racing.cell import Cell
 from parsity.racing.checkpoint import load_checkpoint, save_checkpoint
+from parsity.racing.choosing import calibrator_of, choose_engine
 from parsity.racing.runner import Runner
 from parsity.racing.scores import Scores, Shelf
 from parsity.racing.shard import Shard
@@ -16,6 +17,8 @@ __all__ = [
     "Scores",
     "Shard",
     "Shelf",
+    "calibrator_of",
+    "choose_engine",
     "load_checkpoint",
     "race",
     "save_checkpoint",

@@ -86,6 +86,8 @@ class Runner:
                 seconds=self.seconds[trial.number],
                 test_errors=dict(trial.test_errors),
                 log=tuple((entry.step, entry.training_loss, entry.validation_error) for entry in trial.log),
+                step_seconds=trial.step_seconds,
+                timed_steps=trial.timed_steps,
             )
             for trial in self.trials
         )

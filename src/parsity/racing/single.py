@@ -38,6 +38,9 @@ def race(
     ``patience`` lets the others go on to that multiple of K*; infinite is the paper's protocol to the letter. With a
     ``checkpoint`` path, a race that is interrupted goes on from there when it is called again. torch's number of
     threads is that of the calling process.
+
+    Engine "auto" is the first of native, traced and plain that can run the network, and nothing is measured: nobody
+    would remember the choice for the next call. Where engines are chosen by measurement, a `Study` keeps the choice.
     """
     cell = Cell(
         workload=built_in(workload) if isinstance(workload, str) else workload,

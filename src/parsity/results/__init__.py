@@ -1,6 +1,7 @@
 """What was measured, as plain values: no torch here, so that whatever only reads starts at once."""
 
 from parsity.results.cell import CellResult, TrialResult, Winner
+from parsity.results.choosing import EngineChoice
 from parsity.results.outcomes import Complete, Incomplete, Infeasible, Outcome, Outpaced, Status, outcome_from_row
 from parsity.results.settling import Finish, settled
 from parsity.results.smoothness import CurvaturePoint, LipschitzPoint, NoisePoint, Smoothness, SmoothnessCurve
@@ -10,6 +11,7 @@ __all__ = [
     "CellResult",
     "Complete",
     "CurvaturePoint",
+    "EngineChoice",
     "Finish",
     "Incomplete",
     "Infeasible",

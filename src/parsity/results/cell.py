@@ -25,6 +25,10 @@ class TrialResult:
     """The error on the test split at each goal's step, where this trial was its cell's winner."""
     log: tuple[tuple[int, float, float], ...] = ()
     """(step, mean training loss since the entry before, validation error), where a log was asked for."""
+    step_seconds: float | None = None
+    """What one of its training steps took, goal tests apart: the median over its calls of the engine."""
+    timed_steps: int = 0
+    """How many steps that is the median of; after an interruption, of those since."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from parsity.storage.connection import (
 from parsity.storage.digests import canonical, joint_digest, row_digest
 from parsity.storage.layout import Layout
 from parsity.storage.locking import driver_of, driving
-from parsity.storage.provenance import gather_provenance
+from parsity.storage.provenance import gather_provenance, processor
 from parsity.storage.stopping import told_to_stop
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "guarded",
     "joint_digest",
     "one_line",
+    "processor",
     "read_transaction",
     "row_digest",
     "told_to_stop",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,12 +23,16 @@ class Layout:
 
     def create(self, connection: sqlite3.Connection) -> None:
         """Make the tables; the caller has begun a transaction."""
-        for statement in self.tables.split(";\n"):
-            if statement.strip():
-                connection.execute(statement)
+        self.create_tables(connection)
         # Says whose file this is, and of what version.
         connection.execute(f"PRAGMA application_id={self.application_id}")
         connection.execute(f"PRAGMA user_version={self.version}")
+
+    def create_tables(self, connection: sqlite3.Connection, names: Collection[str] | None = None) -> None:
+        """Make those of ``names``, or all: a migration makes the ones that are new."""
+        for statement in self.tables.split(";\n"):
+            if statement.strip() and (names is None or statement.split()[2] in names):
+                connection.execute(statement)
 
     def version_of(self, connection: sqlite3.Connection, path: Path) -> int:
         """The version of the tables in a file, once it is known to be of this kind."""

@@ -26,7 +26,7 @@ def gather_provenance(
         "python": platform.python_version(),
         "libraries": {name: _version(name) for name in LIBRARIES},
         "system": platform.platform(),
-        "cpu": _cpu(),
+        "cpu": processor(),
         "cores": _cores(),
         "threads": threads,
         "data_digest": data_digest,
@@ -61,7 +61,8 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _cpu() -> str:
+def processor() -> str:
+    """What this machine computes with, in its maker's words."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -23,7 +23,7 @@ from parsity.study.executors import Executor
 from parsity.study.planning import Piece, cut, forget_checkpoint, pieces_left, tidy
 from parsity.study.spec import StudySpec
 from parsity.study.store import AlreadyStoredError, Store
-from parsity.study.tasks import Event, Failed, Finished, Progressed, Reached, Setting, Task
+from parsity.study.tasks import Chosen, Event, Failed, Finished, Progressed, Reached, Setting, Task
 
 logger = logging.getLogger(__name__)
 
@@ -82,6 +82,7 @@ class Driver:
         self._attempts: dict[tuple[CellKey, tuple[int, ...]], int] = {}
         self._bounds: dict[CellKey, dict[float, float]] = {}
         self._seconds: dict[CellKey, float] = {}
+        self._engines = dict(store.engines())
         self._images_done = 0
         self._fatal: ParsityError | None = None
         self._costs.learn_from(store.cells())
@@ -107,8 +108,8 @@ class Driver:
         while self.running or (self.waiting and not self.stopping):
             if self.asked_to_stop and not self.stopping:
                 self.stop()
-            while self.waiting and self.executor.idle and not self.stopping:
-                self._submit_longest()
+            while self.executor.idle and not self.stopping and (piece := self._next_piece()) is not None:
+                self._submit(piece)
             self._watch(self)
             self.executor.wait(0.25)
             if self._fatal is not None:
@@ -168,8 +169,14 @@ class Driver:
         doubt = self._costs.doubt(seconds)
         return Eta(middle / doubt, middle, middle * doubt)
 
-    def _submit_longest(self) -> None:
-        piece, *others = self.waiting
+    def _next_piece(self) -> Piece | None:
+        """The longest that can begin: while a cell's engine is being chosen, the rest of the cell waits for that."""
+        choosing = {running.task.cell for running in self.running.values() if running.task.engine == "auto"}
+        choosing -= self._engines.keys()
+        return next((piece for piece in self.waiting if piece.cell not in choosing), None)
+
+    def _submit(self, piece: Piece) -> None:
+        others = [other for other in self.waiting if other is not piece]
         first, *rest = cut(piece, others, self.executor.workers)
         self.waiting = rest + others
         key = (first.cell, first.trials)
@@ -181,9 +188,19 @@ class Driver:
             trials=first.trials,
             bounds=dict(self._bounds_of(first.cell)),
             attempt=self._attempts[key],
+            engine=self._engine_of(first.cell),
         )
         self.running[task.number] = Running(task, first.seconds)
         self.executor.submit(task)
+
+    def _engine_of(self, cell: CellKey) -> str:
+        choice = self._engines.get(cell)
+        if self.spec.engine != "auto" or choice is None:
+            return self.spec.engine
+        if choice.how == "kept":
+            # Its results are older than notes of engines: noted now, so that no other can mix with it.
+            self.store.choose(*cell, choice)
+        return choice.engine
 
     def _bounds_of(self, cell: CellKey) -> dict[float, float]:
         if cell not in self._bounds:
@@ -199,6 +216,9 @@ class Driver:
                 running.step, running.images = event.step, event.images
             case Reached():
                 self._share(running.task, event.goal, event.step)
+            case Chosen():
+                self.store.choose(*running.task.cell, event.choice)
+                self._engines[running.task.cell] = event.choice
             case Finished():
                 self._store(running, event)
             case Failed():

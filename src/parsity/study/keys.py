@@ -104,7 +104,9 @@ KEYS = {
         "1",
     ),
     "engine": Key(
-        "What computes the steps; auto takes the fastest that can run the network.", ", ".join(ENGINES), "auto"
+        "What computes the steps; auto takes, for each cell, the one that was fastest when it began, and keeps it.",
+        ", ".join(ENGINES),
+        "auto",
     ),
     "test": Key(
         "How the goal is asked about: certified gives the exact answer, confident a sample's, wrong once in 10^9.",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parsity.errors import ParsityError
-from parsity.results import TrialResult
+from parsity.results import EngineChoice, TrialResult
 
 
 class StopRequestedError(Exception):
@@ -35,6 +35,8 @@ class Task:
     trials: tuple[int, ...]
     bounds: Mapping[float, float]
     attempt: int = 1
+    engine: str = "auto"
+    """What computes it; for "auto", the worker chooses, and says so before it begins."""
 
     @property
     def cell(self) -> tuple[int, float]:
@@ -62,6 +64,14 @@ class Reached:
     task: int
     goal: float
     step: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The task's cell had no engine, and has been given one: from now on it is the cell's."""
+
+    task: int
+    choice: EngineChoice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,5 +108,5 @@ class Stopped:
     task: int
 
 
-Event = Progressed | Reached | Finished | Failed | Stopped
+Event = Progressed | Reached | Chosen | Finished | Failed | Stopped
 Listener = Callable[[Event], None]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from parsity.data import Dataset
-from parsity.engines import arithmetic
-from parsity.racing import Cell, LocalBounds, Runner, Scores, Shard
+from parsity.engines import Calibrator, arithmetic, usual_memory
+from parsity.racing import Cell, LocalBounds, Runner, Scores, Shard, calibrator_of, choose_engine
 from parsity.study.planning import SCORES, checkpoint_path
 from parsity.study.spec import StudySpec
-from parsity.study.tasks import Finished, Listener, Progressed, Reached, Setting, Task
+from parsity.study.tasks import Chosen, Finished, Listener, Progressed, Reached, Setting, Task
 
 TELL_EVERY = 0.5  # seconds between signs of life
 
@@ -38,6 +39,7 @@ class Bench:
         self._workload = self._spec.make_workload()
         self._dataset = dataset
         self._scores = scores or Scores(setting.folder / SCORES)
+        self._calibrator: Calibrator | None = None
         self._news: _News | None = None
 
     def hear(self, goal: float, step: int) -> None:
@@ -50,10 +52,11 @@ class Bench:
         started = time.perf_counter()
         if self._dataset is None:
             self._dataset = self._workload.load_data(self._setting.data_folder)
-        cell = self._cell(task, self._dataset)
         self._news = _News(task, self._listen)
         checkpoint = checkpoint_path(self._setting.folder, task.cell, task.trials)
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        with arithmetic(threads=self._spec.threads):
+            cell = self._chosen(self._cell(task, self._dataset), task)
         shard = Shard(
             cell=cell,
             numbers=task.trials,
@@ -73,6 +76,17 @@ class Bench:
             seconds=time.perf_counter() - started,
         )
 
+    def _chosen(self, cell: Cell, task: Task) -> Cell:
+        """``cell`` with the engine that its task names, or with the one that is chosen here and now."""
+        if task.engine != "auto":
+            return cell
+        if self._calibrator is None:
+            self._calibrator = calibrator_of(cell, memory=usual_memory())
+        self._poll()
+        choice = choose_engine(cell, self._calibrator, number=task.trials[0])
+        self._listen(Chosen(task=task.number, choice=choice))
+        return replace(cell, engine_name=choice.engine)
+
     def _cell(self, task: Task, dataset: Dataset) -> Cell:
         spec = self._spec
         return Cell(
@@ -81,7 +95,7 @@ class Bench:
             sparsity=task.sparsity,
             patience=spec.patience,
             seed=spec.seed,
-            engine_name=spec.engine,
+            engine_name=task.engine,
             device=spec.device,
             test=spec.test,
             dataset=dataset,

@@ -7,6 +7,7 @@ of the check interval; step 0 is not asked about.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from parsity.data import Batches, Split
-from parsity.engines import Engine, Snapshot
+from parsity.engines import Engine, Snapshot, stopwatch
 from parsity.errors import UsageError
 from parsity.metaparameters import Metaparameters
 from parsity.optimisation import make_rule
@@ -82,6 +83,8 @@ class Trial:
         self.test_errors: dict[float, float] = dict(self.state.test_errors)
         self.log = list(self.state.log)
         self._losses = list(self.state.losses)
+        self._paces: list[float] = []  # measurements, and no part of the state
+        self.timed_steps = 0
         self._rule = make_rule(c.workload.optimiser, c.workload.schedule, self.metaparameters)
         self._batches = Batches(len(c.split.train), c.batch_size, derived_seed(c.seed, "order", number))
         self._goal_test = self._make_test()
@@ -127,6 +130,11 @@ class Trial:
         """How many images the steps so far have seen, repetitions counted."""
         return self.step * self.conditions.batch_size
 
+    @property
+    def step_seconds(self) -> float | None:
+        """What a training step takes, without goal tests: the median over the calls since this object was made."""
+        return statistics.median(self._paces) if self._paces else None
+
     def work(self) -> bool:
         """Train for a moment, at most to the next check and its goal test; say whether that was reached.
 
@@ -134,7 +142,13 @@ class Trial:
         """
         interval = self.conditions.workload.check_interval
         to_check = interval - self.step % interval
-        self._train(min(to_check, max(1, IMAGES_AT_ONCE // self.conditions.batch_size)))
+        steps = min(to_check, max(1, IMAGES_AT_ONCE // self.conditions.batch_size))
+        clock = stopwatch(self.conditions.engine.device)
+        started = clock()
+        self._train(steps)
+        if self.pending:  # else it became infeasible, and looked for the step
+            self._paces.append((clock() - started) / steps)
+            self.timed_steps += steps
         if self.step % interval:
             return not self.pending
         if self.pending:

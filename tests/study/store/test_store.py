@@ -354,7 +354,7 @@ def test_the_file_says_what_it_is(tmp_path):
     make_store(tmp_path / "s").close()
     raw = sqlite3.connect(tmp_path / "s")
     assert raw.execute("PRAGMA application_id").fetchone() == (0x50727379,)
-    assert raw.execute("PRAGMA user_version").fetchone() == (1,)
+    assert raw.execute("PRAGMA user_version").fetchone() == (2,)
     assert raw.execute("PRAGMA journal_mode").fetchone() == ("delete",)
     with Store.open(tmp_path / "s", writable=True) as store:
         assert store._connection.execute("PRAGMA synchronous").fetchone() == (3,)  # EXTRA

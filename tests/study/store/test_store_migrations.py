@@ -1,10 +1,11 @@
-"""A file of version 0 becomes one of version 1, whole or not at all, with the same results."""
+"""A file of an older version becomes one of this, whole or not at all, with the same results."""
 
 import hashlib
 import json
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,7 @@ def both(tmp_path_factory) -> tuple[Path, Path]:
         for key in store.grid.cells:
             best = best_steps(*key, range(1, 21), store.grid.goals)
             results = [measured(*key, number, 1.5, best) for number in range(1, 20)]
+            results = [replace(one, step_seconds=None, timed_steps=0) for one in results]  # nobody timed steps then
             add(store, *key, results, 2, 1.5)
             for one in results:
                 mask = f"{one.number:064x}"
@@ -75,6 +77,63 @@ def both(tmp_path_factory) -> tuple[Path, Path]:
     raw.commit()
     raw.close()
     return old, new
+
+
+HEAD_1 = """
+CREATE TABLE head (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    specs INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    run_ends INTEGER NOT NULL,
+    cells INTEGER NOT NULL,
+    set_asides INTEGER NOT NULL,
+    digest TEXT NOT NULL
+) STRICT;
+"""
+
+
+@pytest.fixture
+def version_1(tmp_path, both) -> Path:
+    """The same study as version 1 left it: a head of fewer counts, no engines of cells, no times of steps."""
+    path = tmp_path / "version 1"
+    path.write_bytes(both[1].read_bytes())
+    raw = sqlite3.connect(path)
+    counts = raw.execute("SELECT 1, specs, runs, run_ends, cells, set_asides FROM head").fetchone()
+    raw.executescript("DROP TABLE head; DROP TABLE choice; DROP TABLE pace; PRAGMA user_version=1;" + HEAD_1)
+    row = (*counts, signed("head", *counts[1:])[-1])
+    raw.execute("INSERT INTO head VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    raw.commit()
+    raw.close()
+    return path
+
+
+def test_version_1_comes_along_and_its_engines_are_those_of_its_results(version_1, both):
+    before = version_1.read_bytes()
+    with Store.open(both[1]) as expected, Store.open(version_1) as store:
+        assert store.digest() == expected.digest()
+        assert store.trials() == expected.trials()
+        assert {(one.engine, one.how) for one in store.engines().values()} == {("plain", "kept")}
+        assert store.overview().engines == {}
+    assert verify(version_1) == []
+    assert version_1.read_bytes() == before
+    with Store.open(version_1, writable=True) as store:
+        for (batch_size, sparsity), choice in store.engines().items():
+            store.choose(batch_size, sparsity, choice)
+    with Store.open(both[1]) as expected, Store.open(version_1) as store:
+        assert store.digest() == expected.digest()
+        assert len(store.overview().engines) == len(store.grid.cells)
+    assert verify(version_1) == []
+
+
+def test_damage_in_version_1_is_not_signed_again(version_1):
+    raw = sqlite3.connect(version_1)
+    raw.execute("UPDATE head SET runs = runs - 1")
+    raw.commit()
+    raw.close()
+    before = version_1.read_bytes()
+    with pytest.raises(DamagedError, match="head of the file does not match its digest"):
+        Store.open(version_1, writable=True)
+    assert version_1.read_bytes() == before
 
 
 def test_all_of_it_comes_along(tmp_path, both):

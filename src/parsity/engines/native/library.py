@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import importlib.machinery
 from ctypes import POINTER, Structure, c_double, c_float, c_int32, c_int64, c_void_p
 from functools import cache
@@ -77,6 +78,13 @@ def runnable() -> tuple[str, ...]:
         return ()
     best = ctypes.CDLL(str(baseline)).processor_level()
     return tuple(name for name in INSTRUCTION_SETS[: best + 1] if _path(name) is not None)
+
+
+@cache
+def library_digest() -> str:
+    """The sha256 of the library that runs here; empty where there is none."""
+    path = _path(runnable()[-1]) if runnable() else None
+    return "" if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def pointer(tensor: Tensor | None, dtype: torch.dtype) -> int | None:

@@ -14,6 +14,7 @@ from parsity.report.page.markup import Html, join, tag
 from parsity.report.page.numbers import called, counted, listed, short
 from parsity.report.page.provenance import notices, provenance
 from parsity.report.page.reported import ReportedStudy
+from parsity.report.page.seconds import seconds
 from parsity.report.page.tables import tables
 from parsity.report.page.verdicts import verdicts
 from parsity.report.page.workers import workers, workers_chart
@@ -77,6 +78,7 @@ PARTS = (
     Part("Clouds", lambda told: clouds(told.place) if told.analysis.curves else None),
     Part("Verdicts", lambda told: told.each_goal(verdicts) if told.analysis.curves else None),
     Part("Tables", lambda told: told.each_goal(tables) if told.analysis.curves else None),
+    Part("Seconds", lambda told: told.each_goal(seconds) if told.analysis.seconds else None),
     Part("Provenance", lambda told: provenance(told.study)),
 )
 

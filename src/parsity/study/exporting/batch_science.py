@@ -88,6 +88,8 @@ def _metadata(trial: StoredTrial) -> dict[str, Any]:
             "test_errors": sorted(result.test_errors.items()),
             "images_looked_at": result.images_looked_at,
             "seconds": result.seconds,
+            "step_seconds": result.step_seconds,
+            "timed_steps": result.timed_steps,
             "patience": trial.patience,
             "engine": trial.engine,
             "test": trial.test,

@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 
 from parsity.errors import ParsityError, UsageError
-from parsity.results import TrialResult
-from parsity.storage import joint_digest, row_digest
+from parsity.results import EngineChoice, TrialResult
+from parsity.storage import canonical, joint_digest, row_digest
 from parsity.study.store.grid import Grid
 from parsity.study.store.reading import (
     CellRow,
@@ -16,6 +16,7 @@ from parsity.study.store.reading import (
     cell_name,
     newest,
     read_cells,
+    read_choices,
     read_head,
     read_rows,
     read_set_asides,
@@ -39,7 +40,7 @@ def add_spec(connection: sqlite3.Connection, stored: str, identity: str, spec: s
     fresh = connection.execute("SELECT count(*) FROM head").fetchone() == (0,)
     head = Head() if fresh else read_head(connection)
     _insert(connection, "spec", head.specs + 1, stored, identity, spec)
-    _write_head(connection, head._replace(specs=head.specs + 1))
+    write_head(connection, head._replace(specs=head.specs + 1))
 
 
 def add_run(connection: sqlite3.Connection, started: str, provenance: str) -> int:
@@ -47,7 +48,7 @@ def add_run(connection: sqlite3.Connection, started: str, provenance: str) -> in
     head = read_head(connection)
     number = head.runs + 1
     _insert(connection, "run", number, started, provenance)
-    _write_head(connection, head._replace(runs=number))
+    write_head(connection, head._replace(runs=number))
     return number
 
 
@@ -58,7 +59,7 @@ def add_run_end(connection: sqlite3.Connection, run: int, ended: str, how: str) 
         raise UsageError(f"run {run} has ended already")
     _insert(connection, "run_end", run, ended, how)
     head = read_head(connection)
-    _write_head(connection, head._replace(run_ends=head.run_ends + 1))
+    write_head(connection, head._replace(run_ends=head.run_ends + 1))
 
 
 def add_results(
@@ -89,14 +90,53 @@ def add_results(
         for result in results
     ]
     _refuse_known(connection, cell, stored, [row for row, _ in fresh], grid)
+    _refuse_another_engine(connection, key, under.engine)
     places = ", ".join("?" * (len(Row._fields) + 1))
     for row, log in fresh:
         connection.execute(f"INSERT INTO trial (cell, {COLUMNS}) VALUES ({places})", (cell.id, *row))  # noqa: S608
         if log is not None:
             connection.execute("INSERT INTO log VALUES (?, ?, ?, ?)", (cell.id, row.number, row.revision, log))
+    _add_paces(connection, cell, results, [row for row, _ in fresh])
     _drop_set_asides(connection, cell, numbers)
     everything = sorted([*rows, *(row for row, _ in fresh)])
     _write_cell(connection, cell._replace(trials=len(everything), joint=joint_digest(row.digest for row in everything)))
+
+
+def add_choice(connection: sqlite3.Connection, key: tuple[int, float], choice: EngineChoice, noted: str) -> None:
+    """The engine of a cell, for good; said again, it has to be the same."""
+    cell = _cell(connection, key)
+    known = read_choices(connection).get((cell.batch_size, cell.sparsity))
+    if known is not None:
+        _refuse_another_engine(connection, key, choice.engine)
+        return
+    seconds = canonical({name: float(one) for name, one in choice.seconds.items()})
+    _insert(connection, "choice", cell.id, choice.engine, choice.how, seconds, int(choice.images), noted)
+    head = read_head(connection)
+    write_head(connection, head._replace(choices=head.choices + 1))
+
+
+def _refuse_another_engine(connection: sqlite3.Connection, key: tuple[int, float], engine: str) -> None:
+    known = read_choices(connection).get((int(key[0]), float(key[1])))
+    if known is not None and known.engine != engine:
+        raise UsageError(
+            f"batch size {key[0]}, sparsity {key[1]}: results of engine {engine!r}; this cell's engine is "
+            f"{known.engine!r}, and another's results cannot be mixed with its own"
+        )
+
+
+def _add_paces(
+    connection: sqlite3.Connection, cell: CellRow, results: Sequence[TrialResult], rows: Sequence[Row]
+) -> None:
+    timed = [
+        (cell.id, row.number, row.revision, int(result.timed_steps), float(result.step_seconds))
+        for result, row in zip(results, rows, strict=True)
+        if result.step_seconds is not None and result.timed_steps > 0
+    ]
+    for columns in timed:
+        _insert(connection, "pace", *columns)
+    if timed:
+        head = read_head(connection)
+        write_head(connection, head._replace(paces=head.paces + len(timed)))
 
 
 def add_set_asides(
@@ -114,7 +154,7 @@ def add_set_asides(
     for number in numbers:
         _insert(connection, "set_aside", cell.id, number, reason, attempts, noted)
     head = read_head(connection)
-    _write_head(connection, head._replace(set_asides=head.set_asides + len(numbers)))
+    write_head(connection, head._replace(set_asides=head.set_asides + len(numbers)))
 
 
 def _drop_set_asides(connection: sqlite3.Connection, cell: CellRow, numbers: Sequence[int]) -> None:
@@ -123,7 +163,7 @@ def _drop_set_asides(connection: sqlite3.Connection, cell: CellRow, numbers: Seq
         done = connection.execute("DELETE FROM set_aside WHERE cell = ? AND number = ?", (cell.id, number))
         dropped += done.rowcount
     if dropped:
-        _write_head(connection, head._replace(set_asides=head.set_asides - dropped))
+        write_head(connection, head._replace(set_asides=head.set_asides - dropped))
 
 
 def _refuse_known(
@@ -162,7 +202,7 @@ def _cell(connection: sqlite3.Connection, key: tuple[int, float]) -> CellRow:
         raise UsageError(f"batch size {batch_size}, sparsity {sparsity}: there is no such cell")
     cell = CellRow(len(cells) + 1, batch_size, sparsity, 0, joint_digest(()))
     _write_cell(connection, cell)
-    _write_head(connection, read_head(connection)._replace(cells=len(cells) + 1))
+    write_head(connection, read_head(connection)._replace(cells=len(cells) + 1))
     return cell
 
 
@@ -174,9 +214,12 @@ def _write_cell(connection: sqlite3.Connection, cell: CellRow) -> None:
     )
 
 
-def _write_head(connection: sqlite3.Connection, head: Head) -> None:
+def write_head(connection: sqlite3.Connection, head: Head) -> None:
+    """The counts, as they are from now on."""
     # The key, always 1, is no part of what is read and signed.
-    connection.execute("INSERT OR REPLACE INTO head VALUES (1, ?, ?, ?, ?, ?, ?)", (*head, row_digest("head", *head)))
+    places = ", ".join("?" * (len(head) + 1))
+    statement = f"INSERT OR REPLACE INTO head VALUES (1, {places})"  # noqa: S608  # a constant
+    connection.execute(statement, (*head, row_digest("head", *head)))
 
 
 def _insert(connection: sqlite3.Connection, table: str, *columns: object) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parsity.results import CellResult, TrialResult, settled
 from parsity.study.store.grid import Grid
-from parsity.study.store.reading import CellRow, newest, read_cells, read_log, read_rows
+from parsity.study.store.reading import CellRow, newest, read_cells, read_log, read_paces, read_rows
 from parsity.study.store.rows import StoredTrial, from_row
 
 Keys = Sequence[tuple[int, float]]
+Paces = Mapping[tuple[int, int, int], tuple[int, float]]
 
 
 def cell_results(connection: sqlite3.Connection, grid: Grid, keys: Keys) -> Iterator[CellResult]:
@@ -39,15 +40,17 @@ def stored_trials(connection: sqlite3.Connection, grid: Grid) -> Iterator[Stored
 def _cells(
     connection: sqlite3.Connection, grid: Grid, keys: Keys
 ) -> Iterator[tuple[tuple[int, float], list[StoredTrial]]]:
-    cells = read_cells(connection)
+    cells, paces = read_cells(connection), read_paces(connection)
     for key in keys:
-        yield key, _trials(connection, grid, cells[key]) if key in cells else []
+        yield key, _trials(connection, grid, cells[key], paces) if key in cells else []
 
 
-def _trials(connection: sqlite3.Connection, grid: Grid, cell: CellRow) -> list[StoredTrial]:
+def _trials(connection: sqlite3.Connection, grid: Grid, cell: CellRow, paces: Paces) -> list[StoredTrial]:
     rows = newest(read_rows(connection, cell))
     raw = [
-        _for_goals(from_row(row, read_log(connection, cell, row)), grid.goals)
+        _for_goals(
+            from_row(row, read_log(connection, cell, row), paces.get((cell.id, row.number, row.revision))), grid.goals
+        )
         for row in rows.values()
         if row.number <= grid.trials
     ]

@@ -13,9 +13,9 @@ from typing import Any
 
 from parsity.results import TrialResult, outcome_from_row
 from parsity.storage import MisfitError, guarded, write_transaction
-from parsity.study.store.adding import add_results, add_run, add_run_end, add_spec
+from parsity.study.store.adding import add_results, add_run, add_run_end, add_spec, write_head
 from parsity.study.store.grid import Grid
-from parsity.study.store.reading import checked
+from parsity.study.store.reading import Head, checked
 from parsity.study.store.rows import Circumstances
 from parsity.study.store.schema import LAYOUT
 
@@ -28,8 +28,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             found = LAYOUT.version_of(connection, path)
             if found >= LAYOUT.version:
                 return
-            _STEPS[found](connection)
-            connection.execute(f"PRAGMA user_version={found + 1}")
+            connection.execute(f"PRAGMA user_version={_STEPS[found](connection)}")
 
 
 def migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
@@ -47,7 +46,7 @@ def migrated_copy(connection: sqlite3.Connection, path: Path) -> sqlite3.Connect
     return memory
 
 
-def _from_0(connection: sqlite3.Connection) -> None:
+def _from_0(connection: sqlite3.Connection) -> int:
     """Version 0 kept whole results as JSON in one table, had one spec, and neither revisions nor counts.
 
     Its tables: ``study (identity, spec, stored, digest)``; ``runs (id, started, ended, how, provenance, digest)``;
@@ -77,6 +76,20 @@ def _from_0(connection: sqlite3.Connection) -> None:
         under = Circumstances(run=run, patience=patience, goals=tuple(result.outcomes), engine=engine, test=test)
         masks = {result.number: mask} if mask else {}
         add_results(connection, (batch_size, sparsity), [result], under, masks, Grid.of(json.loads(spec)))
+    return LAYOUT.version
+
+
+def _from_1(connection: sqlite3.Connection) -> int:
+    """Version 1 noted neither the engines of cells nor what steps took, and its head did not count them.
+
+    Which engine a cell has is then told by its results; the driver notes it when it goes on with the cell.
+    """
+    query = "SELECT specs, runs, run_ends, cells, set_asides, digest FROM head"
+    counts = checked("head", "the head of the file", connection.execute(query).fetchone())
+    connection.execute("DROP TABLE head")
+    LAYOUT.create_tables(connection, {"head", "choice", "pace"})
+    write_head(connection, Head(*counts))
+    return 2
 
 
 def _result_of_0(plain: dict[str, Any]) -> TrialResult:
@@ -92,4 +105,5 @@ def _result_of_0(plain: dict[str, Any]) -> TrialResult:
     )
 
 
-_STEPS: dict[int, Callable[[sqlite3.Connection], None]] = {0: _from_0}
+_STEPS: dict[int, Callable[[sqlite3.Connection], int]] = {0: _from_0, 1: _from_1}
+"""By the version they begin with; each returns the one it arrives at."""

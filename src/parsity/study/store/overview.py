@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from parsity.results import EngineChoice
 from parsity.study.store import tables
 from parsity.study.store.grid import Grid
 from parsity.study.store.reading import (
     SetAside,
     newest,
     read_cells,
+    read_choices,
     read_provenances,
     read_rows,
     read_set_asides,
@@ -53,6 +55,7 @@ class Overview:
     table: tuple[TableRow, ...]
     spent: Mapping[tuple[int, float], Spent]
     set_asides: tuple[SetAside, ...]
+    engines: Mapping[tuple[int, float], EngineChoice]
     runs: Mapping[int, Mapping[str, Any]]
 
 
@@ -75,5 +78,6 @@ def overview(connection: sqlite3.Connection) -> Overview:
         table=tables.table(endings, grid),
         spent=spent,
         set_asides=set_asides,
+        engines=read_choices(connection),
         runs=read_provenances(connection),
     )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from parsity.results import EngineChoice
 from parsity.storage import MisfitError, joint_digest, row_digest
 from parsity.study.store.rows import COLUMNS, Row, sign
 
@@ -23,6 +25,8 @@ class Head(NamedTuple):
     run_ends: int = 0
     cells: int = 0
     set_asides: int = 0
+    choices: int = 0
+    paces: int = 0
 
     def check(self, what: str, found: int) -> None:
         """Refuse fewer, or more, rows than were written."""
@@ -72,7 +76,7 @@ def checked(table: str, name: str, row: tuple[Any, ...] | None) -> tuple[Any, ..
 
 def read_head(connection: sqlite3.Connection) -> Head:
     """The counts."""
-    row = connection.execute("SELECT specs, runs, run_ends, cells, set_asides, digest FROM head").fetchone()
+    row = connection.execute(f"SELECT {', '.join(Head._fields)}, digest FROM head").fetchone()  # noqa: S608  # constants
     return Head(*checked("head", "the head of the file", row))
 
 
@@ -156,6 +160,40 @@ def read_set_asides(connection: sqlite3.Connection) -> list[SetAside]:
         found.append(SetAside(cells[key].batch_size, cells[key].sparsity, number, reason, attempts, noted))
     read_head(connection).check("set_asides", len(set(found)))
     return sorted(found)
+
+
+def read_choices(connection: sqlite3.Connection) -> dict[tuple[int, float], EngineChoice]:
+    """The engine of every cell that has one, by batch size and sparsity."""
+    keys = {cell.id: key for key, cell in read_cells(connection).items()}
+    found = {}
+    query = "SELECT cell, engine, how, seconds, images, noted, digest FROM choice"
+    for row in connection.execute(query).fetchall():
+        cell, engine, how, seconds, images, _ = checked("choice", f"the engine of cell {row[0]}", row)
+        if cell not in keys:
+            raise MisfitError(f"an engine is chosen for cell {cell}, and there is no such cell")
+        found[keys[cell]] = EngineChoice(engine=engine, how=how, seconds=json.loads(seconds), images=images)
+    read_head(connection).check("choices", len(found))
+    return found
+
+
+def read_engines(connection: sqlite3.Connection) -> dict[tuple[int, float], EngineChoice]:
+    """The same, and of cells without a note the engine that most of their results are of."""
+    found = read_choices(connection)
+    for key, cell in read_cells(connection).items():
+        if key not in found and cell.trials:
+            seen = Counter(row.engine for row in newest(read_rows(connection, cell)).values())
+            found[key] = EngineChoice(engine=seen.most_common(1)[0][0], how="kept")
+    return found
+
+
+def read_paces(connection: sqlite3.Connection) -> dict[tuple[int, int, int], tuple[int, float]]:
+    """By cell, trial and revision: how many of its training steps were timed, and the seconds of one."""
+    found = {}
+    for row in connection.execute("SELECT cell, number, revision, steps, seconds, digest FROM pace").fetchall():
+        cell, number, revision, steps, seconds = checked("pace", f"the pace of trial {row[1]} of cell {row[0]}", row)
+        found[cell, number, revision] = (steps, seconds)
+    read_head(connection).check("paces", len(found))
+    return found
 
 
 def newest(rows: Iterable[Row]) -> dict[int, Row]:

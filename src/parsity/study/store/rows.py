@@ -101,9 +101,10 @@ def outcomes_of(row: Row) -> dict[float, Outcome]:
     return {goal: outcome_from_row(status, step, miss) for goal, status, step, miss, _ in json.loads(row.outcomes)}
 
 
-def from_row(row: Row, log: str | None = None) -> TrialResult:
+def from_row(row: Row, log: str | None = None, pace: tuple[int, float] | None = None) -> TrialResult:
     """The result that was stored, as it was run: not settled."""
     entries = json.loads(row.outcomes)
+    timed_steps, step_seconds = pace or (0, None)
     return TrialResult(
         number=row.number,
         metaparameters=json.loads(row.metaparameters),
@@ -113,6 +114,8 @@ def from_row(row: Row, log: str | None = None) -> TrialResult:
         seconds=row.seconds,
         test_errors={goal: error for goal, _, _, _, error in entries if error is not None},
         log=tuple((step, loss, error) for step, loss, error in json.loads(log)) if log else (),
+        step_seconds=step_seconds,
+        timed_steps=timed_steps,
     )
 
 

@@ -3,13 +3,16 @@
 ``spec`` and ``run`` only ever grow. ``trial`` holds what was measured: a row never changes; a trial that was run again,
 because the study has grown, is a further row of a higher revision. Against rows that vanish, each ``cell`` carries the
 number and joint digest of its trials' rows, and ``head`` how many rows the other tables have.
+
+``choice`` says which engine a cell is computed with, written before its first result and never changed. ``pace`` says
+what a training step of a trial took; it came with version 2, and older results have none.
 """
 
 from __future__ import annotations
 
 from parsity.storage import Layout
 
-VERSION = 1
+VERSION = 2
 
 _TABLES = """
 CREATE TABLE head (
@@ -19,6 +22,8 @@ CREATE TABLE head (
     run_ends INTEGER NOT NULL,
     cells INTEGER NOT NULL,
     set_asides INTEGER NOT NULL,
+    choices INTEGER NOT NULL,
+    paces INTEGER NOT NULL,
     digest TEXT NOT NULL
 ) STRICT;
 CREATE TABLE spec (
@@ -75,6 +80,25 @@ CREATE TABLE log (
     PRIMARY KEY (cell, number, revision),
     FOREIGN KEY (cell, number, revision) REFERENCES trial (cell, number, revision)
 ) STRICT;
+CREATE TABLE choice (
+    cell INTEGER PRIMARY KEY REFERENCES cell (id),
+    engine TEXT NOT NULL,
+    how TEXT NOT NULL,
+    seconds TEXT NOT NULL,
+    images INTEGER NOT NULL,
+    noted TEXT NOT NULL,
+    digest TEXT NOT NULL
+) STRICT;
+CREATE TABLE pace (
+    cell INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    revision INTEGER NOT NULL,
+    steps INTEGER NOT NULL CHECK (steps >= 1),
+    seconds REAL NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (cell, number, revision),
+    FOREIGN KEY (cell, number, revision) REFERENCES trial (cell, number, revision)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE set_aside (
     cell INTEGER NOT NULL REFERENCES cell (id),
     number INTEGER NOT NULL CHECK (number >= 1),

@@ -34,7 +34,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from parsity.errors import UsageError
-from parsity.results import CellResult, TrialResult
+from parsity.results import CellResult, EngineChoice, TrialResult
 from parsity.storage import UnwritableError, canonical, connect, guarded, read_transaction, write_transaction
 from parsity.study.store import adding, cells, reading, tables
 from parsity.study.store.asked import cell_endings, grid_endings, newest_spec
@@ -188,6 +188,16 @@ class Store:
         with self._writing() as inside:
             grid = newest_spec(inside)[1]
             adding.add_results(inside, (batch_size, sparsity), results, under, mask_digests or {}, grid)
+
+    def choose(self, batch_size: int, sparsity: float, choice: EngineChoice) -> None:
+        """Note the engine of a cell, for good: results of another are refused from now on."""
+        with self._writing() as inside:
+            adding.add_choice(inside, (batch_size, sparsity), choice, _now())
+
+    def engines(self) -> Mapping[tuple[int, float], EngineChoice]:
+        """The engine of every cell that has one; where none is noted, as older versions did, that of its results."""
+        with self._reading() as inside:
+            return reading.read_engines(inside)
 
     def set_aside(self, batch_size: int, sparsity: float, numbers: Sequence[int], reason: str, attempts: int) -> None:
         """Note that these trials could not be finished, however often they were tried."""

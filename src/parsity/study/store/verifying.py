@@ -155,6 +155,20 @@ def _strays(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
             yield f"{count} {what}"
 
 
+def _choices(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
+    for (batch_size, sparsity), choice in reading.read_choices(connection).items():
+        cell = reading.read_cells(connection)[batch_size, sparsity]
+        others = {row.engine for row in reading.read_rows(connection, cell)} - {choice.engine}
+        if others and choice.how != "kept":
+            others_named = ", ".join(sorted(others))
+            yield f"{reading.cell_name(cell)} is to be computed by {choice.engine}, and has results of {others_named}"
+
+
+def _paces(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
+    reading.read_paces(connection)
+    yield from ()
+
+
 def _set_asides(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
     reading.read_set_asides(connection)
     yield from ()
@@ -169,5 +183,7 @@ _CHECKS = {
     "cells": _cells,
     "trials": _trials,
     "strays": _strays,
+    "choices": _choices,
+    "paces": _paces,
     "set-asides": _set_asides,
 }
