@@ -35,6 +35,7 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 GRACE = 10.0
 """Seconds for the others to notice that a rank is gone, before they are ended."""
+PRELOADED = ["parsity.parallel.training", "parsity.parallel.timing"]
 
 
 @dataclass
@@ -64,7 +65,9 @@ def launch(
             f"{workers} workers: the workload cannot be sent to another process ({error}); name its data and network "
             "by import path, like mypackage.nets:make"
         ) from error
-    context = multiprocessing.get_context("spawn")
+    # Ranks are forked from a server that has imported everything, once, and done nothing else.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
     with tempfile.TemporaryDirectory(prefix="parsity-ranks-") as folder:
         place = (Path(folder) / "meeting").as_uri()
         crew: list[_Rank] = []
@@ -123,10 +126,11 @@ class _Watch:
 
     def _hear(self, rank: _Rank) -> None:
         try:
-            kind, what = rank.connection.recv()
+            message = rank.connection.recv_bytes()
         except (EOFError, OSError):
             rank.ended = how_it_ended(rank.process)
             return
+        kind, what = pickle.loads(message)  # noqa: S301 - from a process of our own
         if kind == "said":
             self._say(what)
             return
@@ -144,7 +148,7 @@ class _Watch:
 
     def _raise(self) -> None:
         """Name the rank that began it: an error of its own, or a death; the others only followed."""
-        if all(rank.ended == "done" for rank in self._crew):
+        if self._crew[0].ended == "done":  # the answer is that of all, whatever became of them since
             return
         if self._error is not None:
             raise self._error
@@ -174,7 +178,8 @@ def _serve(connection: Connection, job: Job[Any], rank: int, size: int, place: s
 
     def tell(kind: str, what: object) -> None:
         with lock, contextlib.suppress(OSError):
-            connection.send((kind, what))
+            # As bytes: torch would send a tensor as a claim on memory of a process that is about to end.
+            connection.send_bytes(pickle.dumps((kind, what)))
 
     from parsity.parallel.group import joined
 

@@ -55,9 +55,9 @@ class TimingJob:
         rows = []
         with arithmetic(threads=self.threads):
             for sparsity in self.sparsities:
-                mask = self._cell(group, 1, sparsity).mask(1) if sparsity else None
+                mask = self._cell(group, 1, sparsity, first).mask(1) if sparsity else None
                 for slice_size in self.slices:
-                    row = self._row(self._cell(group, slice_size, sparsity), mask, slice_size)
+                    row = self._row(self._cell(group, slice_size, sparsity, first), mask, slice_size)
                     rows.append(row)
                     say(
                         f"{group.size} x {slice_size}, sparsity {sparsity:g}: {row.seconds * 1e3:.3g} ms a step, "
@@ -72,8 +72,9 @@ class TimingJob:
             rows=tuple(rows),
         )
 
-    def _cell(self, group: Group, slice_size: int, sparsity: float) -> ParallelCell:
-        return TrainingJob(
+    def _cell(self, group: Group, slice_size: int, sparsity: float, like: ParallelCell | None = None) -> ParallelCell:
+        """With the data of the cell ``like``, which need not be loaded again."""
+        cell = TrainingJob(
             workload=self.workload,
             batch_size=slice_size * group.size,
             sparsity=sparsity,
@@ -84,6 +85,7 @@ class TimingJob:
             scores_folder=self.scores_folder,
             packed=self.packed,
         ).cell(group)
+        return cell if like is None else replace(cell, dataset=like.data)
 
     def _row(self, cell: ParallelCell, mask: Mask | None, slice_size: int) -> StepTime:
         group, meter = cell.group, cell.engine.meter
