@@ -3,7 +3,6 @@
 import contextlib
 import http.client
 import json
-import os
 import shutil
 import signal
 import socket
@@ -230,15 +229,27 @@ def test_a_port_is_a_number(finished, capsys, port):
     assert "a whole number from 0 to 65,535" in capsys.readouterr().err
 
 
+@pytest.fixture
+def ctrl_c():
+    """Children heed SIGINT, even where these tests were started in the background and ignore it themselves."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_it_without_a_traceback(finished):
     command = [sys.executable, "-m", "parsity", "serve", str(finished), "--port", "0", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
-    told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
-    connection = http.client.HTTPConnection("127.0.0.1", told["port"], timeout=30)
-    connection.request("GET", "/state.json")
-    assert connection.getresponse().status == 200
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=30)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            told = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+            connection = http.client.HTTPConnection("127.0.0.1", told["port"], timeout=30)
+            connection.request("GET", "/state.json")
+            assert connection.getresponse().status == 200
+            process.send_signal(signal.SIGINT)
+            _, error = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert error == "Ctrl-C ends it\n"
     assert told["address"] == f"http://127.0.0.1:{told['port']}/"
