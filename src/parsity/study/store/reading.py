@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from parsity.results import EngineChoice
 from parsity.storage import MisfitError, joint_digest, row_digest
-from parsity.study.store.rows import COLUMNS, Row, sign
+from parsity.study.store.rows import COLUMNS, Row, signatures
 
 
 class Head(NamedTuple):
@@ -110,8 +110,8 @@ def read_rows(connection: sqlite3.Connection, cell: CellRow) -> list[Row]:
 
 def check_rows(cell: CellRow, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
     """Refuse rows that are not exactly those that were stored for ``cell``."""
-    for row in rows:
-        if sign(cell.batch_size, cell.sparsity, row[:-1]) != row[-1]:
+    for row, signature in zip(rows, signatures(cell.batch_size, cell.sparsity, rows), strict=True):
+        if signature != row[-1]:
             raise MisfitError(f"{trial_name(cell, row[0])} does not match its digest")
     if len(rows) != cell.trials or joint_digest(row[-1] for row in rows) != cell.joint:
         raise MisfitError(f"{cell_name(cell)}: {cell.trials} results were stored, and these are not all of them")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -33,7 +33,8 @@ class Row(NamedTuple):
 
 
 COLUMNS = ", ".join(Row._fields)
-_SIGNED = "\n".join(["trial", *["%s"] * (len(Row._fields) + 1)])
+# The digest itself, last of a row's columns, is taken and not written.
+_SIGNED = "\n".join(["%s"] * (len(Row._fields) - 1)) + "%.0s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +88,14 @@ def to_row(
         mask,
         row_digest("log", log) if log else None,
     )
-    return Row(*columns, sign(batch_size, sparsity, columns)), log
+    return Row(*columns, *signatures(batch_size, sparsity, [(*columns, "")])), log
 
 
-def sign(batch_size: int, sparsity: float, columns: tuple[object, ...]) -> str:
-    """The digest of a row, from its columns without the digest."""
-    # `row_digest("trial", batch_size, sparsity, *columns)`, faster: there may be a hundred thousand of them.
-    return hashlib.sha256((_SIGNED % (batch_size, sparsity, *columns)).encode()).hexdigest()
+def signatures(batch_size: int, sparsity: float, rows: Iterable[tuple[object, ...]]) -> list[str]:
+    """The digest of each row of a cell, from all its columns but the last, which is the place of the digest."""
+    # `row_digest("trial", batch_size, sparsity, *row[:-1])`, faster: there may be a hundred thousand of them.
+    cell = f"trial\n{batch_size}\n{sparsity}\n"
+    return [hashlib.sha256((cell + _SIGNED % row).encode()).hexdigest() for row in rows]
 
 
 def outcomes_of(row: Row) -> dict[float, Outcome]:

@@ -7,7 +7,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from parsity.results import Finish, Status
 from parsity.storage import joint_digest, row_digest
@@ -64,12 +63,16 @@ class CellEndings:
         self.metaparameters = {number: row.metaparameters for number, row in rows.items()}
         self.by_goal: dict[float, list[Ending]] = {}
         self._finishes: dict[tuple[float, int | None], Finish] = {}
+        by_goal = self.by_goal
         # One call for all rows costs half of one call for each.
         parsed = json.loads(f"[{','.join(row.outcomes for row in rows.values())}]")
         for row, entries in zip(rows.values(), parsed, strict=True):
             number, patience = row.number, row.patience
-            for goal, status, step, last_miss, test_error in entries:
-                self.by_goal.setdefault(goal, []).append((number, patience, status, step, last_miss, test_error))
+            for goal, *ending in entries:
+                found = by_goal.get(goal)
+                if found is None:
+                    found = by_goal[goal] = []
+                found.append((number, patience, *ending))
 
     def of(self, goal: float, trials: int | None = None) -> list[Ending]:
         """How trials 1 .. ``trials`` ended for ``goal``, by number."""
@@ -134,8 +137,11 @@ class CellEndings:
             ),
             (None, None, None, None),
         )
+        # Who is a whole interval before the limit is not too late; asking costs more than that.
+        early = patience * finish.best - finish.interval
         counts = Counter(
-            "outpaced" if finish.too_late(status, step, patience) else status for _, _, status, step, _, _ in endings
+            status if step <= early or not finish.too_late(status, step, patience) else "outpaced"
+            for _, _, status, step, _, _ in endings
         )
         return TableRow(
             batch_size=self.batch_size,
@@ -150,19 +156,20 @@ class CellEndings:
             outcomes=dict(counts),
         )
 
-    def settled_endings(self, goal: float, trials: int, patience: float) -> list[list[Any]]:
-        """What the study's digest covers of one goal, by trial number."""
+    def settled_endings(self, goal: float, trials: int, patience: float) -> list[str]:
+        """What the study's digest covers of one goal, by trial number: number, status, step, last miss, test error."""
         endings = self.of(goal, trials)
         finish = self.finish(goal, trials)
-        entries: list[list[Any]] = []
+        early = patience * finish.best - finish.interval
+        entries: list[str] = []
         won = False
         for number, _, status, step, last_miss, test_error in endings:
-            if status == "outpaced" or finish.too_late(status, step, patience):
-                entries.append([number, "outpaced", None, None, None])
+            if status == "outpaced" or (step > early and finish.too_late(status, step, patience)):
+                entries.append(f"[{number}, 'outpaced', None, None, None]")
                 continue
             wins = not won and status == "complete" and step == finish.best
             won = won or wins
-            entries.append([number, status, step, last_miss, test_error if wins else None])
+            entries.append(f"[{number}, {status!r}, {step}, {last_miss}, {test_error if wins else None}]")
         return entries
 
 
@@ -222,5 +229,5 @@ def study_digest(endings: Endings, grid: Grid, identity: str) -> str:
         for goal in grid.goals:
             entries = cell.settled_endings(goal, grid.trials, grid.patience)
             if entries:
-                parts.append(row_digest("settled", batch_size, sparsity, goal, *map(str, entries)))
+                parts.append(row_digest("settled", batch_size, sparsity, goal, *entries))
     return joint_digest(parts)

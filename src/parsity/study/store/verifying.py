@@ -14,7 +14,7 @@ from parsity.study.store import reading
 from parsity.study.store.grid import Grid
 from parsity.study.store.migrations import migrated_copy
 from parsity.study.store.reading import CellRow
-from parsity.study.store.rows import COLUMNS, Row, from_row, sign
+from parsity.study.store.rows import COLUMNS, Row, from_row, signatures
 from parsity.study.store.schema import LAYOUT
 
 
@@ -117,7 +117,8 @@ def _trials(connection: sqlite3.Connection, path: Path) -> Iterator[str]:
     for cell in map(CellRow._make, cells):
         query = f"SELECT {COLUMNS} FROM trial WHERE cell = ? ORDER BY number, revision"  # noqa: S608  # a constant
         rows = list(map(Row._make, connection.execute(query, (cell.id,)).fetchall()))
-        broken = [row for row in rows if sign(cell.batch_size, cell.sparsity, row[:-1]) != row.digest]
+        right = signatures(cell.batch_size, cell.sparsity, rows)
+        broken = [row for row, signature in zip(rows, right, strict=True) if signature != row.digest]
         for row in broken:
             yield f"{reading.trial_name(cell, row.number)} does not match its digest"
         if not broken:
