@@ -19,8 +19,7 @@ def curve_of(*cells) -> Curve:
 
 def drawn(*cells, draws: int = 1000, seed: int = 0):
     curve = curve_of(*cells)
-    numbers = {number for one in curve.cells for number in one.numbers}
-    return draw(curve, Resampling(numbers, draws=draws, seed=seed))
+    return draw(curve, Resampling([curve], draws=draws, seed=seed))
 
 
 def interval(*cells, **how):
@@ -135,7 +134,7 @@ def test_ends_at_the_step_limit_ask_for_no_patience():
 
 def test_no_complete_trial_gives_no_number():
     curve = curve_of(cell([900.0, math.nan], limit=500))
-    result = steps_to_result(curve.cells[0], draw(curve, Resampling({1, 2})).cells[0])
+    result = steps_to_result(curve.cells[0], draw(curve, Resampling([curve])).cells[0])
     assert result.steps is None
     assert result.estimate.value is None
     assert "within 500" in result.estimate.open_because

@@ -227,8 +227,9 @@ def test_trials_shared_by_two_curves_cancel_in_their_ratio():
     sparse = curve_cells(lambda b: 100 * (2 * C1 / b + C2), luck, sparsity=0.9)
     from parsity.analysis import Resampling, curves, draw
 
-    resampling = Resampling(set(range(1, 17)))
-    one, other = (fit_scaling(draw(curve, resampling)) for curve in curves([*sparse, *dense])[::-1])
+    both = curves([*sparse, *dense])
+    resampling = Resampling(both)
+    one, other = (fit_scaling(draw(curve, resampling)) for curve in both[::-1])
     ratio = parameter_ratio(one, other, "critical", 16)
     assert ratio.value == pytest.approx(2, rel=0.01)
     assert ratio.high - ratio.low < 0.2
