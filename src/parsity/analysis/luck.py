@@ -18,8 +18,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import digamma
-from scipy.stats import rankdata
 
 from parsity.analysis.curve import CurveCell
 from parsity.analysis.estimate import Floats
@@ -30,16 +30,16 @@ COLUMNS = 400
 
 
 def shared_luck(cells: Sequence[CurveCell]) -> float:
-    """``r`` over all pairs of ``cells``; 1 where fewer than two cells say anything."""
+    """``r`` as the ranks in all pairs of ``cells`` tell it; 1 where no two cells with a complete trial share trials."""
     cells = [cell for cell in cells if cell.complete and cell.n > 1]
     numbers = sorted({number for cell in cells for number in cell.numbers})
     row = {number: place for place, number in enumerate(numbers)}
     ranks = np.full((len(numbers), len(cells)), math.nan)
     for column, cell in enumerate(cells):
         steps = {point.number: float(point.step) for point in cell.complete}
-        ranks[[row[number] for number in cell.numbers], column] = rankdata(
-            [steps.get(number, math.inf) for number in cell.numbers]
-        )
+        ends = np.array([steps.get(number, math.inf) for number in cell.numbers])
+        _, place, ties = np.unique(ends, return_inverse=True, return_counts=True)
+        ranks[[row[number] for number in cell.numbers], column] = (ties.cumsum() - (ties - 1) / 2)[place]
     present = ~np.isnan(ranks)
     if (present.sum(axis=1) < 2).all():
         return 1.0
@@ -55,7 +55,7 @@ def shared_luck(cells: Sequence[CurveCell]) -> float:
     return float(np.interp(_agreement(ranks[None], present)[0], np.maximum.accumulate(found), TRIED))
 
 
-def _ranks(luck: Floats, present: Floats, complete: Floats) -> Floats:
+def _ranks(luck: Floats, present: NDArray[np.bool_], complete: NDArray[np.int_]) -> Floats:
     """The ranks of ``luck`` in each column, those beyond ``complete`` being one tie."""
     luck = np.where(present, luck, math.inf)
     ranks = luck.argsort(axis=1).argsort(axis=1) + 1.0
@@ -64,8 +64,8 @@ def _ranks(luck: Floats, present: Floats, complete: Floats) -> Floats:
     return found
 
 
-def _agreement(ranks: Floats, present: Floats) -> Floats:
-    """The mean over pairs of columns of the correlation of digamma(rank), of the rows that both have."""
+def _agreement(ranks: Floats, present: NDArray[np.bool_]) -> Floats:
+    """The correlation of digamma(rank), in the mean over all pairs of columns and the rows that both have."""
     scores = np.where(present, digamma(np.where(present, ranks, 1.0)), 0.0)
     scores = np.where(present, scores - scores.sum(axis=1, keepdims=True) / present.sum(axis=0), 0.0)
     spread = np.sqrt((scores**2).sum(axis=1, keepdims=True) / present.sum(axis=0))
