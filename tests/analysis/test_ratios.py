@@ -16,8 +16,8 @@ from parsity.analysis.ratios import normalised
 
 def pair(upper, lower, **known):
     """Two curves of one study, resampled together."""
-    resampling = Resampling(set(range(1, 101)), **known)
     both = curves([*upper, *lower])
+    resampling = Resampling(both, **known)
     sparse = next(one for one in both if one.sparsity)
     dense = next(one for one in both if not one.sparsity)
     return draw(sparse, resampling), draw(dense, resampling)

@@ -19,8 +19,7 @@ def curve_of(*cells) -> Curve:
 
 def drawn(*cells, draws: int = 1000, seed: int = 0):
     curve = curve_of(*cells)
-    numbers = {number for one in curve.cells for number in one.numbers}
-    return draw(curve, Resampling(numbers, draws=draws, seed=seed))
+    return draw(curve, Resampling([curve], draws=draws, seed=seed))
 
 
 def interval(*cells, **how):
@@ -135,19 +134,42 @@ def test_ends_at_the_step_limit_ask_for_no_patience():
 
 def test_no_complete_trial_gives_no_number():
     curve = curve_of(cell([900.0, math.nan], limit=500))
-    result = steps_to_result(curve.cells[0], draw(curve, Resampling({1, 2})).cells[0])
+    result = steps_to_result(curve.cells[0], draw(curve, Resampling([curve])).cells[0])
     assert result.steps is None
     assert result.estimate.value is None
     assert "within 500" in result.estimate.open_because
 
 
-def test_the_same_seed_gives_the_same_interval_whatever_else_is_analysed():
-    one, other = cell([100.0, 120, 150, 190, 240, 300]), cell([50.0, 51, 60, 75, 80, 90], batch_size=64)
-    alone, together = drawn(one).cells[0], drawn(other, one).cells[0]
-    assert (alone.x == together.x).all()
-    assert (alone.heights == together.heights).all()
+def test_the_same_seed_gives_the_same_interval():
+    one = cell([100.0, 120, 150, 190, 240, 300])
     assert interval(one) == interval(one)
     assert interval(one) != interval(one, seed=1)
+
+
+def test_what_is_drawn_in_a_cell_does_not_depend_on_the_others_but_for_the_luck_they_share():
+    rng = np.random.default_rng(0)
+    one, other = (cell(list(1000 * lognormal(rng, 8, 1)[:, 0]), batch_size=batch) for batch in (32, 64))
+    curve = curve_of(other, one)
+    together = Resampling([curve])
+    alone = Resampling([curve_of(one)])
+    assert alone.shared[GOAL] == 1
+    alone.shared[GOAL] = together.shared[GOAL]
+    for found, expected in zip(alone.heights(curve.cells[0]), together.heights(curve.cells[0]), strict=True):
+        assert (found == expected).all()
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.5, 1.0])
+def test_heights_agree_between_cells_as_other_searches_would(shared):
+    """Against searches of a known population, told the share of luck: the law of two cells' best trials."""
+    rng = np.random.default_rng(1)
+    cells = [cell(list(1000 * lognormal(rng, 16, 1)[:, 0]), batch_size=batch) for batch in (32, 64)]
+    curve = curve_of(*cells)
+    resampling = Resampling([curve], draws=8000)
+    resampling.shared[GOAL] = shared
+    one, other = (resampling.heights(part)[1][:, 0] for part in curve.cells)
+    luck = np.log(lognormal(rng, 16 * 8000, 2, shared=shared, spread=1.0)).reshape(8000, 16, 2).min(axis=1)
+    best = stats.norm.logcdf(luck)
+    assert np.corrcoef(one, other)[0, 1] == pytest.approx(np.corrcoef(best.T)[0, 1], abs=0.04)
 
 
 def coverage(make, centre: float, repetitions: int, **how) -> float:

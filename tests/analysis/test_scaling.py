@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from made_up import GRID, curve_cells, lognormal, measured_points
+from scipy.stats import norm
 from test_fitting import B
 from test_resampling import drawn
 
@@ -22,21 +23,29 @@ def law(batch: float) -> float:
     return C1 / batch + C2
 
 
-def centre_of(shared: float, trials: int) -> float:
+def power(rng, trials, cells, *, shared):
+    """Luck whose distribution is the power law that the analysis continues below the best trial."""
+    return np.exp(0.3 * norm.logcdf(np.log(lognormal(rng, trials, cells, shared=shared, spread=1.0))))
+
+
+POPULATIONS = {"lognormal": lognormal, "power": power}
+
+
+def centre_of(make, shared: float, trials: int) -> float:
     """The median luck of the best of so many trials."""
     rng = np.random.default_rng(1)
-    return float(np.median(lognormal(rng, trials * 20_000, 1, shared=shared).reshape(trials, -1).min(axis=0)))
+    return float(np.median(make(rng, trials * 20_000, 1, shared=shared).reshape(trials, -1).min(axis=0)))
 
 
-def coverages(repetitions, *, trials=16, shared=0.5, patience=2.0, interval=16, draws=400, seed=3):
+def coverages(repetitions, *, make=lognormal, trials=16, shared=0.5, patience=2.0, interval=16, draws=400, seed=3):
     """How often each interval holds the truth; whether it was closed on both sides."""
     rng = np.random.default_rng(seed)
-    scale = centre_of(shared, trials)
+    scale = centre_of(make, shared, trials)
     # Steps are long against the check interval: what is coarser is warned of, not covered.
     truth = {"c1": 8 * C1 * scale, "c2": 8 * C2 * scale, "critical_batch": C1 / C2}
     inside, closed = dict.fromkeys(PARAMETERS, 0), 0
     for repetition in range(repetitions):
-        luck = lognormal(rng, trials, len(GRID), shared=shared)
+        luck = make(rng, trials, len(GRID), shared=shared)
         cells = curve_cells(lambda batch: 8 * law(batch), luck, patience=patience, interval=interval)
         scaling = fit_scaling(drawn(*cells, draws=draws, seed=repetition)).scaling
         closed += scaling.critical_batch.closed
@@ -54,14 +63,32 @@ def test_coverage_of_the_fit():
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("trials", "shared", "patience"),
-    [(16, 0.5, math.inf), (16, 0.0, math.inf), (32, 0.5, math.inf), (16, 0.0, 4.0), (100, 0.5, 3.0), (16, 0.5, 2.0)],
+    ("population", "trials", "shared", "patience"),
+    [
+        ("lognormal", 16, 0.5, math.inf),
+        ("lognormal", 16, 0.0, math.inf),
+        ("lognormal", 16, 0.9, math.inf),
+        ("lognormal", 32, 0.5, math.inf),
+        ("lognormal", 16, 0.0, 4.0),
+        ("lognormal", 100, 0.5, 3.0),
+        ("lognormal", 100, 0.9, 3.0),
+        ("lognormal", 16, 0.5, 2.0),
+        ("power", 16, 0.0, math.inf),
+        ("power", 16, 0.5, math.inf),
+        ("power", 16, 0.9, math.inf),
+    ],
 )
-def test_coverage_of_the_fit_at_length(trials, shared, patience):
-    found, closed = coverages(500, trials=trials, shared=shared, patience=patience)
-    print(f"\n{trials} trials, shared {shared}, patience {patience}: {found}, closed {closed:.2f}")  # noqa: T201
-    # An open side holds everything, so where patience leaves some open more than 95 % are inside.
-    assert all(0.93 <= share <= (0.97 if closed > 0.99 else 1) for share in found.values())
+def test_coverage_of_the_fit_at_length(population, trials, shared, patience):
+    found, closed = coverages(500, make=POPULATIONS[population], trials=trials, shared=shared, patience=patience)
+    print(  # noqa: T201
+        f"\n{population}, {trials} trials, shared {shared}, patience {patience}: {found}, closed {closed:.2f}"
+    )
+    # Lognormal luck thins out below the best trial faster than the power law that is continued there, so its intervals
+    # err to the wide side: up to 99 % where cells are independent. Where the law is a power, 92 % is the least
+    # measured. One standard error of a share of 500 is 1 %. Open sides hold everything.
+    bounds = {"lognormal": (0.93, 0.995), "power": (0.93, 0.97) if shared < 0.9 else (0.91, 0.98)}
+    least, most = bounds[population]
+    assert all(least <= share <= (most if closed > 0.99 else 1) for share in found.values())
 
 
 def scatter_coverages(repetitions: int) -> dict[str, float]:
@@ -227,8 +254,9 @@ def test_trials_shared_by_two_curves_cancel_in_their_ratio():
     sparse = curve_cells(lambda b: 100 * (2 * C1 / b + C2), luck, sparsity=0.9)
     from parsity.analysis import Resampling, curves, draw
 
-    resampling = Resampling(set(range(1, 17)))
-    one, other = (fit_scaling(draw(curve, resampling)) for curve in curves([*sparse, *dense])[::-1])
+    both = curves([*sparse, *dense])
+    resampling = Resampling(both)
+    one, other = (fit_scaling(draw(curve, resampling)) for curve in both[::-1])
     ratio = parameter_ratio(one, other, "critical", 16)
     assert ratio.value == pytest.approx(2, rel=0.01)
     assert ratio.high - ratio.low < 0.2

@@ -64,8 +64,7 @@ def analyse(studies: Sequence[MeasuredStudy], *, draws: int = DRAWS, seed: int =
 
 def _work(study: MeasuredStudy, draws: int, seed: int) -> Worked:
     found = curves(study.cells, study.name)
-    numbers = {number for curve in found for cell in curve.cells for number in cell.numbers}
-    resampling = Resampling(numbers, draws=draws, seed=seed)
+    resampling = Resampling(found, draws=draws, seed=seed)
     drawn = tuple(draw(curve, resampling) for curve in found)
     fits = tuple(fit_scaling(curve) for curve in drawn)
     analysed = tuple(_curve(study, one, fitted) for one, fitted in zip(drawn, fits, strict=True))

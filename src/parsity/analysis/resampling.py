@@ -1,12 +1,11 @@
-"""Another search of the same size: the Bayesian bootstrap over trials, made fit for minima.
+"""Another search of the same size: what its minima might have been.
 
 K* is the minimum over N trials. Its natural meaning is the *typical best of N*: the median of what searches of N
 trials find, which is the quantile of a trial's steps at p = 1 - 2^(-1/N). Drawing trials with replacement cannot show
 its uncertainty: such a draw holds the best trial with probability 0.63 and is never below it. Instead, for trials in
-order x_1 <= x_2 <= ..., the heights F(x_j) of their true distribution are known in law whatever it is - the order
-statistics of N uniform numbers - and a draw gives them values: W_j = (g_1 + ... + g_j) / (g_0 + ... + g_N), with g
-exponential (Rubin's Bayesian bootstrap, with the gap g_0 above the last). The quantile at p is read off between the
-points (log W_j, log x_j). So
+order x_1 <= x_2 <= ..., the heights W_j = F(x_j) of their true distribution are known in law whatever it is: they are
+the order statistics of N uniform numbers. Each draw searches anew, takes such numbers for the heights, and reads the
+quantile at p off between the points (log W_j, log x_j). So
 
     P(quantile > x_j) = P(W_j < p) = P(Binomial(N, p) >= j)
 
@@ -15,48 +14,60 @@ draws fall, the lower tail F(x) = C x^a is continued; 1/a is Hill's, with its ow
 
     1/a = sum_j log(x_k / x_j) / sum_j log(W_k / W_j),    j < k = max(4, sqrt N),
 
-summed over the cells of a curve. Where there is a floor below which no trial comes, that errs towards wide intervals.
-Each g belongs to a trial's number and serves all cells, since trials share their numbers across cells.
+summed over the cells of a curve. Where the tail is thinner than a power law that errs towards wide intervals: with a
+floor below which no trial comes, but with lognormal luck too (95 % intervals of a fit cover 96 to 99 %; with a power
+law 92 to 97 %; `docs/analysis.md`).
+
+Cells are drawn together: another search would give trial i the luck z_ij = sqrt(r) a_i + sqrt(1 - r) e_ij in cell j,
+and its uniform number there is Phi(z_ij). How much luck is shared, r, is told by the ranks of a study's trials
+(`parsity.analysis.luck`). What cells share cancels in their ratio and does not average out in a fit. r leaves what is
+drawn in one cell as it is in law; a study's cells of a goal decide it together, and with it what exactly is drawn.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import bdtrc
+from scipy.special import bdtrc, log_ndtr
 
 from parsity.analysis.curve import Curve, CurveCell
 from parsity.analysis.estimate import TAIL, Draws, Estimate, Floats
+from parsity.analysis.luck import shared_luck
 
 DRAWS = 1000
 
 
 class Resampling:
-    """The weights of a study's trials in each draw."""
+    """The luck of a study's trials in each draw."""
 
-    def __init__(self, numbers: set[int], *, draws: int = DRAWS, seed: int = 0) -> None:
+    def __init__(self, curves: Iterable[Curve], *, draws: int = DRAWS, seed: int = 0) -> None:
         self.draws = draws
         self.seed = seed
-        self._column = {number: column for column, number in enumerate(sorted(numbers))}
-        gaps = np.random.default_rng([seed, len(numbers)]).exponential(size=(draws, len(numbers) + 1))
-        self._gaps = gaps
+        goals: dict[float, list[CurveCell]] = {}
+        for curve in curves:
+            goals.setdefault(curve.goal, []).extend(curve.cells)
+        self.shared = {goal: shared_luck(cells) for goal, cells in goals.items()}
+        numbers = sorted({number for cells in goals.values() for cell in cells for number in cell.numbers})
+        self._column = {number: column for column, number in enumerate(numbers)}
+        self._common = np.random.default_rng([seed, len(numbers)]).standard_normal((draws, len(numbers)))
 
     def heights(self, cell: CurveCell) -> tuple[Floats, Floats]:
         """Log x_j and log W_j of the cell's complete trials in each draw, x spread over (last_miss, step]."""
-        columns = [self._column[point.number] for point in cell.complete]
-        everyone = [self._column[number] for number in cell.numbers]
         steps = np.array([point.step for point in cell.complete], dtype=float)
         misses = np.array([point.last_miss for point in cell.complete], dtype=float)
-        key = [self.seed, cell.batch_size, round(cell.sparsity * 1e9), round(cell.goal * 1e9)]
+        key = [self.seed, cell.batch_size, round(cell.sparsity * 1e9)]
         # The whole steps last_miss + 1 .. step, each as the unit interval about it.
-        spread = np.random.default_rng(key).random((self.draws, len(columns)))
-        x = np.log(misses + 0.5 + (steps - misses) * spread)
-        order = np.argsort(x, axis=1)
-        weights = np.take_along_axis(self._gaps[:, columns], order, axis=1)
-        whole = self._gaps[:, everyone].sum(axis=1, keepdims=True) + self._gaps[:, -1:]
-        return np.take_along_axis(x, order, axis=1), np.log(np.cumsum(weights, axis=1) / whole)
+        spread = np.random.default_rng([*key, round(cell.goal * 1e9)]).random((self.draws, len(steps)))
+        x = np.sort(np.log(misses + 0.5 + (steps - misses) * spread), axis=1)
+        # All goals of a cell have the same luck.
+        own = np.random.default_rng(key).standard_normal((self.draws, cell.n))
+        shared = self.shared[cell.goal]
+        common = self._common[:, [self._column[number] for number in cell.numbers]]
+        luck = np.sort(math.sqrt(shared) * common + math.sqrt(1 - shared) * own, axis=1)
+        return x, log_ndtr(luck[:, : len(steps)])
 
 
 def chance(n: int) -> float:
