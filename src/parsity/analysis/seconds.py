@@ -83,8 +83,7 @@ class SecondsToResult:
 def seconds_of(study: MeasuredStudy, *, draws: int = DRAWS, seed: int = 0) -> tuple[SecondsToResult, ...]:
     """Seconds-to-result of a study, without the rest of its analysis."""
     found = curves(study.cells, study.name)
-    numbers = {number for curve in found for cell in curve.cells for number in cell.numbers}
-    resampling = Resampling(numbers, draws=draws, seed=seed)
+    resampling = Resampling(found, draws=draws, seed=seed)
     return seconds_to_result(study, [draw(curve, resampling) for curve in found], seed=seed)
 
 

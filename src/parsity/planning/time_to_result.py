@@ -67,8 +67,7 @@ def time_lines(
 ) -> tuple[Line, ...]:
     """A line for each sparsity at which some cell has reached ``goal``."""
     found = [curve for curve in curves(study.cells, study.name) if curve.goal == goal]
-    numbers = {number for curve in found for cell in curve.cells for number in cell.numbers}
-    resampling = Resampling(numbers, draws=draws, seed=seed)
+    resampling = Resampling(found, draws=draws, seed=seed)
     errors = np.random.default_rng([seed, 7]).standard_normal((draws, 2))
     errors = errors * np.array([uncertainty.compute, uncertainty.exchange])
     lines = (_line(draw(curve, resampling), model, workers, errors) for curve in found)
