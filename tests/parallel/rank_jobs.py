@@ -214,3 +214,34 @@ class Mistaken:
             raise UsageError("rank 1 does not like it") if self.how == "usage" else ValueError("a bug")
         group.gathered(None)
         return flatten(workload("digits").make_network(1)).numel()
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Hears ``count`` letters of its starter, and tells what each rank has heard, and when."""
+
+    count: int
+    device: str = "cpu"
+
+    def run(self, group: Group, say: Any) -> list[Any]:
+        heard: list[Any] = []
+        asked = 0
+        while len(heard) < self.count:
+            asked += 1
+            letters = group.told()
+            heard += [(asked, letter) for letter in letters]
+            for letter in letters:
+                say(("heard", letter))
+        return group.gathered(heard)
+
+
+@dataclass(frozen=True)
+class Enduring:
+    """Says which process each rank is, and never ends by itself."""
+
+    device: str = "cpu"
+
+    def run(self, group: Group, say: Any) -> None:
+        say(group.gathered(os.getpid()))
+        while True:
+            group.told()

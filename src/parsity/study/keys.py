@@ -105,7 +105,7 @@ KEYS = {
         "1",
     ),
     "ranks": Key(
-        "Processes that train each trial together, sharing every batch; with several, each cell is run by so many.",
+        "Processes of one machine that share every batch of a trial; see parallel.md.",
         f"a whole number from 1 to {MOST_RANKS:,}",
         "1",
     ),

@@ -20,9 +20,11 @@ class News(LocalBounds):
         self._last_told = 0.0
 
     def hear(self, goal: float, step: int) -> None:
+        """Somebody else who runs this cell has reached ``goal``."""
         super().offer(goal, step)
 
     def offer(self, goal: float, step: int) -> None:
+        """A trial of this task has: tell the driver."""
         if step < self.best(goal):
             self._listen(Reached(task=self._task.number, goal=goal, step=step))
         super().offer(goal, step)

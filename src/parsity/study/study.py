@@ -147,7 +147,8 @@ class Study:
     ) -> Ended:
         """Measure what is left. SIGINT and SIGTERM leave checkpoints and end the run; a second one ends it at once.
 
-        ``workers`` tasks are run at a time, one per core unless given, fewer where each takes several; ``watch`` is called with the driver now and then.
+        ``workers`` tasks are run at a time, as many as there are cores for unless given; ``watch`` is called with the
+        driver now and then.
         With executor ray, ``address`` is that of a cluster there is; all of it is used unless ``workers`` says less.
         """
         with driving(self.folder / LOCK), self.store(writable=True) as store:
