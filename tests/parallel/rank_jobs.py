@@ -16,7 +16,8 @@ from parsity import Dataset, Workload
 from parsity.engines import Engine, Replica, arithmetic, make_engine
 from parsity.errors import UsageError
 from parsity.metaparameters import Space
-from parsity.parallel import Group, ParallelCell, ParallelEngine
+from parsity.optimisation import Rule
+from parsity.parallel import Group, ParallelCell, ParallelEngine, slice_of
 from parsity.pruning import flatten
 from parsity.racing import Cell
 from parsity.training import Trial, workload
@@ -84,10 +85,29 @@ def followed(trial: Trial) -> Path200:
     return Path200(weights, dict(trial.outcomes), trial.images_looked_at)
 
 
-def alone(case: Case, number: int = 1) -> Path200:
-    """The same trial in one process, as a race has it."""
-    cell = Cell(workload=case.workload, batch_size=case.batch_size, sparsity=case.sparsity)
-    return followed(cell.begin(number))
+def alone(case: Case, *, slices: int = 1, engine: str = "auto") -> Path200:
+    """The same trial in one process, as a race has it, or with its gradients summed over slices."""
+    cell = Cell(workload=case.workload, batch_size=case.batch_size, sparsity=case.sparsity, engine_name=engine)
+    trial = cell.begin(1)
+    if slices > 1:
+        replica = trial.replica
+
+        def advance(batches: Sequence[Tensor], rule: Rule, step: int) -> Tensor:
+            losses = torch.zeros(len(batches))
+            for index, batch in enumerate(batches):
+                summed = None
+                for rank in range(slices):
+                    part = batch[slice_of(len(batch), rank, slices)]
+                    loss, gradient = replica.gradient(part)
+                    mine = gradient * (len(part) / len(batch))
+                    summed = mine if summed is None else summed + mine
+                    losses[index] += loss * len(part) / len(batch)
+                assert summed is not None
+                replica.update(summed, rule, step + index)
+            return losses
+
+        replica.advance = advance  # type: ignore[method-assign]
+    return followed(trial)
 
 
 @dataclass(frozen=True)

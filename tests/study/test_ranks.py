@@ -122,25 +122,29 @@ def test_steps_to_result_are_those_of_one_process(together, here):
     assert not list(together.folder.glob("checkpoints/*"))
 
 
-def test_what_dies_is_replaced_and_nothing_is_lost(together, here, caplog):
-    """First a rank, in the middle of a step; then the worker that started the ranks."""
+SAID = {
+    "rank killed": ": rank 1 of 2 ended: signal SIGKILL (killed, or out of memory); the others ended with it; trying",
+    "starter killed": " ended: signal SIGKILL (killed, or out of memory); trying",
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "executor"), [("rank killed", "serial"), pytest.param("starter killed", "local", marks=pytest.mark.soak)]
+)
+def test_what_dies_is_replaced_and_nothing_is_lost(together, here, caplog, what, executor):
+    """A rank in the middle of a step; or the worker that started the ranks, which then end too."""
     study = make(here / "study", ranks=2, **SPARSE)
-    for what in ("rank killed", "starter killed"):
-        (here / what).touch()
-    done = study.run(workers=1, checkpoint_seconds=0.0)
+    (here / what).touch()
+    done = study.run(executor=executor, workers=1, checkpoint_seconds=0.0)
     assert done.exit_code == 0
-    first, second, _ = crews = list(steps_of(here / "rank 0").items())
-    assert len(crews) == 3
+    first, second = steps_of(here / "rank 0").items()
     assert first[1][0] == 0
     assert second[1][0] >= 10, "it has begun anew"
     assert ended([pid for name in ("rank 0", "rank 1") for pid in steps_of(here / name)]), "a rank outlives its starter"
     assert of_the_sparse_cell(study) == of_the_sparse_cell(together)
     assert study.verify() == []
     assert not list(study.folder.glob("checkpoints/*"))
-    said = [record.getMessage() for record in caplog.records]
-    died = "rank 1 of 2 ended: signal SIGKILL (killed, or out of memory); the others ended with it; trying again"
-    assert any(f": {died} (1 of 3)" in line for line in said)
-    assert any(": worker " in line and "signal SIGKILL" in line for line in said)
+    assert any(f"{SAID[what]} again (1 of 3)" in record.getMessage() for record in caplog.records)
 
 
 def test_told_to_stop_they_leave_a_checkpoint_and_others_go_on(together, here):
