@@ -23,7 +23,17 @@ ARROWS = {
     "training": {"data", "models", "metaparameters", "optimisation", "pruning", "results", "engines"},
     "racing": {"data", "engines", "optimisation", "pruning", "results", "training"},
     "parallel": {"data", "engines", "optimisation", "pruning", "racing", "results", "training"},
-    "study": {"data", "engines", "metaparameters", "optimisation", "results", "storage", "training", "racing"},
+    "study": {
+        "data",
+        "engines",
+        "metaparameters",
+        "optimisation",
+        "parallel",
+        "racing",
+        "results",
+        "storage",
+        "training",
+    },
     "smoothness": {
         "data",
         "engines",

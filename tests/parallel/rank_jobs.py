@@ -16,7 +16,8 @@ from parsity import Dataset, Workload
 from parsity.engines import Engine, Replica, arithmetic, make_engine
 from parsity.errors import UsageError
 from parsity.metaparameters import Space
-from parsity.parallel import Group, ParallelCell, ParallelEngine
+from parsity.optimisation import Rule
+from parsity.parallel import Group, ParallelCell, ParallelEngine, slice_of
 from parsity.pruning import flatten
 from parsity.racing import Cell
 from parsity.training import Trial, workload
@@ -84,10 +85,29 @@ def followed(trial: Trial) -> Path200:
     return Path200(weights, dict(trial.outcomes), trial.images_looked_at)
 
 
-def alone(case: Case, number: int = 1) -> Path200:
-    """The same trial in one process, as a race has it."""
-    cell = Cell(workload=case.workload, batch_size=case.batch_size, sparsity=case.sparsity)
-    return followed(cell.begin(number))
+def alone(case: Case, *, slices: int = 1, engine: str = "auto") -> Path200:
+    """The same trial in one process, as a race has it, or with its gradients summed over slices."""
+    cell = Cell(workload=case.workload, batch_size=case.batch_size, sparsity=case.sparsity, engine_name=engine)
+    trial = cell.begin(1)
+    if slices > 1:
+        replica = trial.replica
+
+        def advance(batches: Sequence[Tensor], rule: Rule, step: int) -> Tensor:
+            losses = torch.zeros(len(batches))
+            for index, batch in enumerate(batches):
+                summed = None
+                for rank in range(slices):
+                    part = batch[slice_of(len(batch), rank, slices)]
+                    loss, gradient = replica.gradient(part)
+                    mine = gradient * (len(part) / len(batch))
+                    summed = mine if summed is None else summed + mine
+                    losses[index] += loss * len(part) / len(batch)
+                assert summed is not None
+                replica.update(summed, rule, step + index)
+            return losses
+
+        replica.advance = advance  # type: ignore[method-assign]
+    return followed(trial)
 
 
 @dataclass(frozen=True)
@@ -214,3 +234,34 @@ class Mistaken:
             raise UsageError("rank 1 does not like it") if self.how == "usage" else ValueError("a bug")
         group.gathered(None)
         return flatten(workload("digits").make_network(1)).numel()
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Hears ``count`` letters of its starter, and tells what each rank has heard, and when."""
+
+    count: int
+    device: str = "cpu"
+
+    def run(self, group: Group, say: Any) -> list[Any]:
+        heard: list[Any] = []
+        asked = 0
+        while len(heard) < self.count:
+            asked += 1
+            letters = group.told()
+            heard += [(asked, letter) for letter in letters]
+            for letter in letters:
+                say(("heard", letter))
+        return group.gathered(heard)
+
+
+@dataclass(frozen=True)
+class Enduring:
+    """Says which process each rank is, and never ends by itself."""
+
+    device: str = "cpu"
+
+    def run(self, group: Group, say: Any) -> None:
+        say(group.gathered(os.getpid()))
+        while True:
+            group.told()

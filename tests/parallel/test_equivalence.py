@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from rank_jobs import OPTIMISERS, All, Case, Follow, SumBothWays, alone, steady
+from rank_jobs import OPTIMISERS, All, Case, Follow, Path200, SumBothWays, alone, steady
 
 from parsity import race, workload
 from parsity.parallel import TrainingJob, launch, slice_of, train
@@ -36,10 +36,11 @@ def test_slices_cover_a_batch_once_and_differ_by_one_at_most(count, size):
 
 
 @pytest.mark.xdist_group("ranks")
-@pytest.mark.parametrize("workers", [2, 3, 4])
+@pytest.mark.parametrize("workers", [2, 3, pytest.param(4, marks=pytest.mark.soak)])
 def test_ranks_train_as_one_process_does(workers):
     """Weights at every 50th of 200 steps, outcomes, the race, packed against dense, and what is sent."""
-    cases = [*(STEADY if workers == 3 else STEADY[-1:]), FEW, WILD, UNPACKED]
+    steady_ones = {2: [STEADY[1], STEADY[2], STEADY[5]], 3: STEADY[-1:], 4: STEADY}[workers]
+    cases = [*steady_ones, FEW, WILD, UNPACKED]
     jobs = All([Follow(cases), SumBothWays(batch_size=31), TrainingJob(**RACE)])
     paths, (packed, dense, mask), raced = launch(jobs, workers=workers)
     sent = {}
@@ -85,14 +86,30 @@ def test_a_worker_alone_is_the_ordinary_trial():
     assert result.compute > 0
 
 
+def drift(found: Path200, expected: Path200) -> float:
+    """The largest difference of two weights at any check, in units of the largest weight where that is above 1."""
+    pairs = zip(found.weights, expected.weights, strict=True)
+    return max(float((ours - theirs).abs().max()) / max(1.0, float(theirs.abs().max())) for ours, theirs in pairs)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("workers", [2, 3, 4])
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("network", ["simple-cnn", "resnet-8"])
-def test_both_networks_and_all_optimisers(network, workers):
-    cases = [Case(steady(network, opt, rate=0.002), 30, sparsity) for opt in OPTIMISERS for sparsity in (0.0, 0.9)]
+def test_both_networks_and_all_optimisers(network, optimiser, workers):
+    """Within 1e-5 of one process, or within what one process differs from itself by.
+
+    Rectifiers and maxima have kinks: a last bit can turn one over, and then a gradient differs by far more than a bit.
+    So one process is also asked in another order of summing: by slices, and with another engine. Of two summands there
+    is one order only: what two ranks do is then, bit for bit, what one process does that adds the slices itself.
+    """
+    cases = [Case(steady(network, optimiser, rate=0.002), 30, sparsity) for sparsity in (0.0, 0.9)]
     for case, (path, same, _) in zip(cases, launch(Follow(cases), workers=workers), strict=True):
-        expected = alone(case)
+        expected, by_slices = alone(case), alone(case, slices=workers)
         assert same
         assert path.outcomes == expected.outcomes
-        for found, weights in zip(path.weights, expected.weights, strict=True):
-            close(found, weights)
+        if workers == 2:
+            assert all(map(torch.equal, path.weights, by_slices.weights))
+        itself = max(drift(by_slices, expected), drift(alone(case, engine="traced"), expected))
+        print(f"{case}: {drift(path, expected):.1e} of one process, which is {itself:.1e} of itself")  # noqa: T201
+        assert drift(path, expected) <= max(1e-5, 5 * itself)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
-from rank_jobs import Doomed, Mistaken
+from rank_jobs import Doomed, Listening, Mistaken
 
 from parsity.errors import ParsityError, UsageError
 from parsity.parallel import LostRankError, launch, train
@@ -64,3 +69,39 @@ def test_what_cannot_go_to_another_process_is_refused():
         train(work, 8, workers=2)
     with pytest.raises(UsageError, match="workers 0: it must be at least 1"):
         train("digits", 8, workers=0)
+
+
+def test_what_the_starter_sends_comes_to_all_ranks_at_the_same_moment():
+    letters, said = [(0.1, 40), None, (0.2, 16)], []
+    left = iter(letters)
+
+    def ask() -> list[object]:
+        return [letter for letter in [next(left, "nothing")] if letter != "nothing"]
+
+    first, second = launch(Listening(3), workers=2, ask=ask, say=said.append)
+    assert [letter for _, letter in first] == letters
+    assert first == second
+    assert said == [("heard", letter) for letter in letters]
+
+
+STARTER = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+from rank_jobs import Enduring
+from parsity.parallel import launch
+launch(Enduring(), workers=2, say=lambda pids: print(json.dumps(pids), flush=True))
+"""
+
+
+def test_ranks_end_when_their_starter_is_killed():
+    starter = subprocess.Popen([sys.executable, "-c", STARTER, str(Path(__file__).parent)], stdout=subprocess.PIPE)
+    assert starter.stdout is not None
+    pids = json.loads(starter.stdout.readline())
+    assert len(pids) == 2
+    assert all(Path(f"/proc/{pid}").exists() for pid in pids)
+    starter.kill()
+    starter.communicate(timeout=60)
+    deadline = time.monotonic() + 20
+    while left := [pid for pid in pids if Path(f"/proc/{pid}").exists()]:
+        assert time.monotonic() < deadline, f"{left} are still there"
+        time.sleep(0.05)

@@ -42,7 +42,7 @@ def test_the_identity_is_pinned() -> None:
 
 def test_defaults_spelt_out_are_the_same_study() -> None:
     whole = spec().document()
-    assert {"seed", "device", "threads", "engine", "test", "criterion", "eligible", "sequence"} <= set(whole)
+    assert {"seed", "device", "threads", "ranks", "engine", "test", "criterion", "eligible", "sequence"} <= set(whole)
     assert StudySpec.from_document(whole).identity == spec().identity
     built_in = StudySpec(workload="mnist-momentum")
     parts = {"data": "mnist", "network": "simple-cnn", "optimiser": "momentum", "schedule": "constant"}
@@ -78,6 +78,7 @@ CHANGES: dict[str, Any] = {
     "seed": 1,
     "device": "cuda",
     "threads": 2,
+    "ranks": 2,
     "engine": "plain",
     "test": "confident",
 }

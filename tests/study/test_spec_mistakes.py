@@ -67,7 +67,7 @@ BAD = {
         [
             "batchsizes: no such key (did you mean batch_sizes?); allowed: name, workload, goals, check_interval, "
             "step_limit, batch_sizes, sparsities, criterion, eligible, trials, patience, space, sequence, seed, "
-            "device, threads, engine, test"
+            "device, threads, ranks, engine, test"
         ],
     ),
     "goals out of range": (
@@ -201,12 +201,13 @@ BAD = {
         ],
     ),
     "where and how": (
-        f"{DIGITS}device = 'gpu'\nthreads = 0\nseed = -1\nname = ''",
+        f"{DIGITS}device = 'gpu'\nthreads = 0\nranks = 0\nseed = -1\nname = ''",
         [
             'name: not a line of 1 to 200 printable characters (found ""); allowed: a line of text',
             "seed: too small (found -1); allowed: a whole number from 0 to 2^62",
             'device: not known (found "gpu"); allowed: cpu, auto, cuda, cuda:0, cuda:1, ...',
             "threads: too small (found 0); allowed: a whole number from 1 to 1,024",
+            "ranks: too small (found 0); allowed: a whole number from 1 to 1,024",
         ],
     ),
     "a date": (

@@ -107,14 +107,14 @@ def _target(arguments: argparse.Namespace) -> tuple[Path, StudySpec | None]:
 
 def _dry_run(folder: Path, spec: StudySpec | None, workers: int | None) -> int:
     from parsity.cli.progress import duration
-    from parsity.study import STORE, Study, cores, plan
+    from parsity.study import STORE, Study, plan, usual_workers
 
     study = Study.open(folder) if (folder / STORE).exists() else None
     asked = spec or (study.spec if study else None)
     if asked is None:  # pragma: no cover - `_target` gives one or the other
         raise UsageError(f"{folder}: there is nothing to plan")
     pieces = plan(asked, study)
-    workers = workers or max(1, cores() // asked.threads)
+    workers = workers or usual_workers(asked)
     sys.stdout.write(f"{'batch size':>10} {'sparsity':>9} {'trials':>7} {'expected':>10}\n")
     for piece in pieces:
         batch_size, sparsity = piece.cell
@@ -123,7 +123,7 @@ def _dry_run(folder: Path, spec: StudySpec | None, workers: int | None) -> int:
     sys.stdout.write(
         f"{len(pieces)} cells, {sum(len(piece.trials) for piece in pieces)} trials: "
         f"about {duration(total)} of one core, {duration(total / workers)} with {workers} "
-        f"worker{'' if workers == 1 else 's'}\n"
+        f"worker{'' if workers == 1 else 's'}{f' of {asked.ranks} ranks each' if asked.ranks > 1 else ''}\n"
     )
     return 0
 

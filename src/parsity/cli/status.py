@@ -89,14 +89,14 @@ def _workload(spec: Mapping[str, Any]) -> dict[str, str]:
 
 def _expected(seen: Overview, waiting: Mapping[tuple[int, float], set[int]]) -> dict[str, Any]:
     """What the rest should take, in seconds of one core, as far as finished cells tell."""
-    from parsity.study import Costs, StudySpec, cores
+    from parsity.study import Costs, StudySpec, usual_workers
 
     spec = StudySpec.from_document(seen.spec)
     costs = Costs(spec)
     for key, spent in seen.spent.items():
         costs.learn(key, spent.results, spent.seconds)
     parts = [costs.seconds(cell, len(numbers)) for cell, numbers in waiting.items() if numbers]
-    middle, doubt, workers = sum(parts), costs.doubt(parts), max(1, cores() // spec.threads)
+    middle, doubt, workers = sum(parts), costs.doubt(parts), usual_workers(spec)
     return {
         "core_seconds": middle,
         "low": middle / doubt,

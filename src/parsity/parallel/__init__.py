@@ -9,16 +9,17 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from parsity.parallel.job import Job, Say
-from parsity.parallel.losing import TIMEOUT, LostRankError
+from parsity.parallel.job import Ask, Job, Say
+from parsity.parallel.losing import TIMEOUT, FailedRankError, LostRankError
 from parsity.parallel.slices import slice_of
 
 if TYPE_CHECKING:
     from parsity.parallel.cell import ParallelCell
     from parsity.parallel.engine import ParallelEngine
-    from parsity.parallel.group import Group, joined, joined_by_torchrun, started_by_torchrun
+    from parsity.parallel.group import Group, device_of, joined, joined_by_torchrun, started_by_torchrun
     from parsity.parallel.launching import launch
     from parsity.parallel.result import ParallelResult
+    from parsity.parallel.shard import ParallelShard
     from parsity.parallel.timing import TimingJob, step_times
     from parsity.parallel.training import TrainingJob, train
 
@@ -27,8 +28,10 @@ _HOMES = {
     "ParallelCell": "cell",
     "ParallelEngine": "engine",
     "ParallelResult": "result",
+    "ParallelShard": "shard",
     "TimingJob": "timing",
     "TrainingJob": "training",
+    "device_of": "group",
     "joined": "group",
     "joined_by_torchrun": "group",
     "launch": "launching",
@@ -39,15 +42,19 @@ _HOMES = {
 
 __all__ = [
     "TIMEOUT",
+    "Ask",
+    "FailedRankError",
     "Group",
     "Job",
     "LostRankError",
     "ParallelCell",
     "ParallelEngine",
     "ParallelResult",
+    "ParallelShard",
     "Say",
     "TimingJob",
     "TrainingJob",
+    "device_of",
     "joined",
     "joined_by_torchrun",
     "launch",

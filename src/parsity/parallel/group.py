@@ -18,6 +18,7 @@ from torch import Tensor
 from torch import distributed as ranks
 
 from parsity.errors import ParsityError, UsageError
+from parsity.parallel.job import Ask
 from parsity.parallel.losing import TIMEOUT, LostRankError
 
 TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -26,9 +27,11 @@ TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 class Group:
     """This process's place among the ranks."""
 
-    def __init__(self, rank: int = 0, size: int = 1, backend: str = "none") -> None:
+    def __init__(self, rank: int = 0, size: int = 1, backend: str = "none", post: Ask = list) -> None:
+        """``post`` gives what the starter has sent to this rank since it was last asked."""
         self.rank = rank
         self.size = size
+        self._post = post
         self.backend = backend
         """``gloo``, ``nccl``, or ``none`` where nothing is sent."""
 
@@ -65,6 +68,14 @@ class Group:
                 ranks.all_gather_object(found, value)
         return found
 
+    def told(self) -> list[Any]:
+        """What the starter has sent to rank 0 since the last time, on every rank."""
+        letters = list(self._post()) if self.first else []
+        count = torch.tensor([float(len(letters))])
+        self.sum_(count)  # mostly there is nothing, and this is all it takes
+        found: list[Any] = self.shared(letters) if count.item() else []
+        return found
+
     def agree(self, facts: dict[str, object]) -> None:
         """Refuse to go on unless all ranks have the same ``facts``; say who differs in what."""
         everyone = self.gathered(facts)
@@ -84,10 +95,12 @@ class Group:
 
 
 @contextlib.contextmanager
-def joined(rank: int, size: int, *, place: str, device: str = "cpu", timeout: float = TIMEOUT) -> Iterator[Group]:
+def joined(
+    rank: int, size: int, *, place: str, device: str = "cpu", timeout: float = TIMEOUT, post: Ask = list
+) -> Iterator[Group]:
     """Meet the other ranks at ``place``, a URL as torch.distributed takes it, and part from them at the end."""
     if size == 1:
-        yield Group()
+        yield Group(post=post)
         return
     backend = "nccl" if device.startswith("cuda") else "gloo"
     if not ranks.is_available() or not ranks.is_backend_available(backend):
@@ -100,7 +113,7 @@ def joined(rank: int, size: int, *, place: str, device: str = "cpu", timeout: fl
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise LostRankError(f"rank {rank} of {size}: the ranks did not meet at {place} ({reason})") from error
     try:
-        yield Group(rank, size, backend)
+        yield Group(rank, size, backend, post)
     finally:
         ranks.destroy_process_group()
 

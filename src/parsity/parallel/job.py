@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from parsity.parallel.group import Group
 
 Found = TypeVar("Found", covariant=True)
-Say = Callable[[str], None]
-"""Takes a line for whoever watches; what other ranks than 0 say is not passed on."""
+Say = Callable[[Any], None]
+"""Takes a line for whoever watches, or what else the job's starter understands; only rank 0 is passed on."""
+Ask = Callable[[], Sequence[Any]]
+"""Asked by the starter now and then for what to send to rank 0, where `Group.told` hands it on; it may raise."""
 
 
 class Job(Protocol[Found]):

@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from parsity.errors import ParsityError, UsageError
-from parsity.parallel.job import Job, Say
-from parsity.parallel.losing import TIMEOUT, LostRankError
+from parsity.parallel.job import Ask, Job, Say
+from parsity.parallel.losing import TIMEOUT, FailedRankError, LostRankError
 from parsity.spawning import how_it_ended, importable_main, interrupts_wait
 
 logger = logging.getLogger(__name__)
@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 GRACE = 10.0
 """Seconds for the others to notice that a rank is gone, before they are ended."""
+ASK_EVERY = 0.1
+"""Seconds between asking for what to send to the ranks."""
 PRELOADED = ["parsity.parallel.training", "parsity.parallel.timing"]
 
 
@@ -51,7 +53,13 @@ class _Rank:
 
 
 def launch(
-    job: Job[Answer], *, workers: int, timeout: float = TIMEOUT, say: Say = lambda text: None, grace: float = GRACE
+    job: Job[Answer],
+    *,
+    workers: int,
+    timeout: float = TIMEOUT,
+    say: Say = lambda text: None,
+    ask: Ask | None = None,
+    grace: float = GRACE,
 ) -> Answer:
     """Let ``workers`` new processes do ``job`` together, and return what rank 0 found.
 
@@ -67,7 +75,7 @@ def launch(
         ) from error
     # Ranks are forked from a server that has imported everything, once, and done nothing else.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(PRELOADED)
+    context.set_forkserver_preload([*PRELOADED, type(job).__module__])
     with tempfile.TemporaryDirectory(prefix="parsity-ranks-") as folder:
         place = (Path(folder) / "meeting").as_uri()
         crew: list[_Rank] = []
@@ -80,7 +88,7 @@ def launch(
                     process.start()
                     theirs.close()
                     crew.append(_Rank(number, process, ours))
-            answer: Answer = _Watch(crew, say, grace).answer()
+            answer: Answer = _Watch(crew, say, ask, grace).answer()
             return answer
         finally:
             for rank in crew:
@@ -104,17 +112,20 @@ def insisting(attempt: Callable[[], Answer], *, retries: int, say: Say = lambda 
 
 
 class _Watch:
-    def __init__(self, crew: list[_Rank], say: Say, grace: float) -> None:
-        self._crew, self._say, self._grace = crew, say, grace
+    def __init__(self, crew: list[_Rank], say: Say, ask: Ask | None, grace: float) -> None:
+        self._crew, self._say, self._ask, self._grace = crew, say, ask, grace
         self._answer: Any = None
         self._error: ParsityError | None = None
 
     def answer(self) -> Any:
         deadline: float | None = None
         while left := [rank for rank in self._crew if rank.ended is None]:
+            self._send()
             wait = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if self._ask is not None:
+                wait = ASK_EVERY if wait is None else min(wait, ASK_EVERY)
             ready = multiprocessing.connection.wait([rank.connection for rank in left], wait)
-            if not ready:
+            if deadline is not None and time.monotonic() >= deadline:
                 break
             for rank in left:
                 if rank.connection in ready:
@@ -123,6 +134,11 @@ class _Watch:
                 deadline = time.monotonic() + self._grace
         self._raise()
         return self._answer
+
+    def _send(self) -> None:
+        for letter in self._ask() if self._ask is not None else ():
+            with contextlib.suppress(OSError):  # a rank that is gone is found by waiting for it
+                self._crew[0].connection.send_bytes(pickle.dumps(letter))
 
     def _hear(self, rank: _Rank) -> None:
         try:
@@ -156,7 +172,7 @@ class _Watch:
         said = {rank.number: rank.ended for rank in self._crew if rank.spoke and rank.ended is not None}
         for rank in self._crew:
             if not rank.lost and rank.ended != "done":
-                raise ParsityError(f"rank {rank.number} of {size} failed:\n{rank.ended}")
+                raise FailedRankError(f"rank {rank.number} of {size} failed:\n{rank.ended}")
         dead = [rank for rank in self._crew if not rank.spoke]
         if not dead:
             raise LostRankError("; ".join(dict.fromkeys(said.values())), said)
@@ -181,10 +197,17 @@ def _serve(connection: Connection, job: Job[Any], rank: int, size: int, place: s
             # As bytes: torch would send a tensor as a claim on memory of a process that is about to end.
             connection.send_bytes(pickle.dumps((kind, what)))
 
+    def post() -> list[Any]:
+        letters = []
+        with contextlib.suppress(EOFError, OSError):
+            while connection.poll():
+                letters.append(pickle.loads(connection.recv_bytes()))  # noqa: S301 - from a process of our own
+        return letters
+
     from parsity.parallel.group import joined
 
     try:
-        with joined(rank, size, place=place, device=job.device, timeout=timeout) as group:
+        with joined(rank, size, place=place, device=job.device, timeout=timeout, post=post) as group:
             found = job.run(group, (lambda text: tell("said", text)) if rank == 0 else lambda text: None)
             tell("done", found if rank == 0 else None)
             group.gathered(None)  # nobody leaves while another still needs the connection

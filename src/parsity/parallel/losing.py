@@ -20,3 +20,7 @@ class LostRankError(ParsityError):
         """``said`` is what the ranks that were left had to say, each by its number."""
         super().__init__(message)
         self.said: Mapping[int, str] = dict(said or {})
+
+
+class FailedRankError(ParsityError):
+    """A rank met an error that nobody expected: its message is the traceback, and ends with the error."""

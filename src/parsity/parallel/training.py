@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +17,8 @@ from parsity.parallel.launching import insisting, launch
 from parsity.parallel.losing import TIMEOUT
 from parsity.parallel.meter import Costs
 from parsity.parallel.result import ParallelResult
-from parsity.racing import Runner, Scores, Shard
+from parsity.parallel.shard import ParallelShard
+from parsity.racing import Runner, Scores
 from parsity.training import CertifiedTest, Workload
 from parsity.training import workload as built_in
 
@@ -71,12 +71,10 @@ class TrainingJob:
         started = time.perf_counter()
         cell = self.cell(group)
         cell.agree()
-        shard = Shard(
+        shard = ParallelShard(
             cell=cell,
             numbers=self.numbers,
             checkpoint=self.checkpoint,
-            # What one rank has saved serves all: their trials are the same.
-            checkpoint_seconds=60.0 if group.first else math.inf,
             watch=_spoken(say),
         )
         with arithmetic(threads=self.threads):

@@ -29,6 +29,8 @@ class TrialResult:
     """What one of its training steps took, goal tests apart: the median over its calls of the engine."""
     timed_steps: int = 0
     """How many steps that is the median of; after an interruption, of those since."""
+    bytes_per_step: int = 0
+    """Bytes that each of its ranks handed over to be summed in a step; none where one process computed it."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         gather_provenance,
         verify,
     )
-    from parsity.study.study import STORE, Ended, Study, cores, plan
+    from parsity.study.study import STORE, Ended, Study, cores, plan, usual_workers
     from parsity.study.writing import render
 
 _HOMES = {
@@ -75,6 +75,7 @@ _HOMES = {
     "table_rows": "exporting",
     "trial_rows": "exporting",
     "UnwritableError": "store",
+    "usual_workers": "study",
     "verify": "store",
 }
 
@@ -116,6 +117,7 @@ __all__ = [
     "render",
     "table_rows",
     "trial_rows",
+    "usual_workers",
     "verify",
 ]
 

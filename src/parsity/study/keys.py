@@ -18,6 +18,7 @@ MOST_TRIALS = 2**16
 MOST_STEPS = 2**31
 LARGEST_SEED = 2**62
 MOST_THREADS = 1024
+MOST_RANKS = 1024
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,11 @@ KEYS = {
     "threads": Key(
         "Threads per trial; one process per core with one thread each is the fastest use of a CPU.",
         f"a whole number from 1 to {MOST_THREADS:,}",
+        "1",
+    ),
+    "ranks": Key(
+        "Processes of one machine that share every batch of a trial; see parallel.md.",
+        f"a whole number from 1 to {MOST_RANKS:,}",
         "1",
     ),
     "engine": Key(

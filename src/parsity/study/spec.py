@@ -25,7 +25,7 @@ from parsity.study.fields import (
     Patience,
     WorkloadChoice,
 )
-from parsity.study.keys import LARGEST_SEED, MOST_STEPS, MOST_THREADS, MOST_TRIALS, key
+from parsity.study.keys import LARGEST_SEED, MOST_RANKS, MOST_STEPS, MOST_THREADS, MOST_TRIALS, key
 from parsity.study.mistakes import ABSENT, Mistake, from_pydantic, refuse
 from parsity.study.names import KINDS
 from parsity.study.ranges import STRICT, Entry, ordered, plain
@@ -57,6 +57,7 @@ class StudySpec(BaseModel):
     seed: int = key("seed", 0, ge=0, le=LARGEST_SEED)
     device: Device = key("device", "cpu")
     threads: int = key("threads", 1, ge=1, le=MOST_THREADS)
+    ranks: int = key("ranks", 1, ge=1, le=MOST_RANKS)
     engine: Literal["auto", "native", "traced", "plain"] = key("engine", "auto")
     test: Literal["certified", "confident"] = key("test", "certified")
 

@@ -147,7 +147,8 @@ class Study:
     ) -> Ended:
         """Measure what is left. SIGINT and SIGTERM leave checkpoints and end the run; a second one ends it at once.
 
-        ``workers`` processes are used, one per core unless given; ``watch`` is called with the driver now and then.
+        ``workers`` tasks are run at a time, as many as there are cores for unless given; ``watch`` is called with the
+        driver now and then.
         With executor ray, ``address`` is that of a cluster there is; all of it is used unless ``workers`` says less.
         """
         with driving(self.folder / LOCK), self.store(writable=True) as store:
@@ -195,6 +196,11 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def usual_workers(spec: StudySpec) -> int:
+    """How many tasks this machine runs at a time unless it is told: as many as give each rank's threads a core."""
+    return max(1, cores() // (spec.threads * spec.ranks))
+
+
 def _as_spec(spec: StudySpec | str | Mapping[str, Any]) -> StudySpec:
     if isinstance(spec, StudySpec):
         return spec
@@ -213,8 +219,10 @@ def _executor(
     if workers is not None and workers < 1:
         raise UsageError(f"workers {workers}: it must be at least 1")
     if name == "local":
-        return LocalExecutor(setting, workers=workers or max(1, cores() // spec.threads))
+        return LocalExecutor(setting, workers=workers or usual_workers(spec), ranks=spec.ranks)
     if name == "ray":
+        if spec.ranks > 1:
+            raise UsageError(f"ranks {spec.ranks}: with executor ray a trial has 1; allowed are local and serial")
         return RayExecutor(
             setting,
             address=address,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parsity.errors import ParsityError
+from parsity.parallel import FailedRankError, LostRankError
 from parsity.results import EngineChoice, TrialResult
 
 
@@ -95,8 +96,13 @@ class Failed:
     """The kind of error where trying again is pointless: the user's input, a full disk, damaged files."""
 
     @classmethod
-    def for_good(cls, task: Task, error: ParsityError) -> Failed:
-        """Of an error that a person has to mend; a more special one travels as the kind with its exit code."""
+    def of(cls, task: Task, error: ParsityError) -> Failed:
+        """Of an error that a person has to mend; a more special one travels as the kind with its exit code.
+
+        What became of a task's ranks is none of these: like a worker that died, it may go better next time.
+        """
+        if isinstance(error, LostRankError | FailedRankError):
+            return cls(task=task.number, reason=str(error))
         kind = next(kind for kind in type(error).__mro__ if kind.__module__ == ParsityError.__module__)
         return cls(task=task.number, reason=str(error), final=kind)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
 from parsity.data import Dataset
 from parsity.engines import Calibrator, arithmetic, usual_memory
-from parsity.racing import Cell, LocalBounds, Runner, Scores, Shard, calibrator_of, choose_engine
+from parsity.racing import Cell, Scores, Shard, calibrator_of, choose_engine
+from parsity.study.news import News
 from parsity.study.planning import SCORES, checkpoint_path
+from parsity.study.ranked import Letter, RankedTask, by_ranks
 from parsity.study.spec import StudySpec
-from parsity.study.tasks import Chosen, Finished, Listener, Progressed, Reached, Setting, Task
-
-TELL_EVERY = 0.5  # seconds between signs of life
+from parsity.study.tasks import Chosen, Finished, Listener, Setting, StopRequestedError, Task
 
 
 class Bench:
@@ -40,23 +41,26 @@ class Bench:
         self._dataset = dataset
         self._scores = scores or Scores(setting.folder / SCORES)
         self._calibrator: Calibrator | None = None
-        self._news: _News | None = None
+        self._news: News | None = None
+        self._letters: list[Letter] | None = None
 
     def hear(self, goal: float, step: int) -> None:
         """Somebody else who runs the present task's cell has reached ``goal``."""
-        if self._news is not None:
+        if self._letters is not None:
+            self._letters.append((goal, step))
+        elif self._news is not None:
             self._news.hear(goal, step)
 
     def run(self, task: Task) -> Finished:
         """Race the task's trials; raising from ``poll`` leaves a checkpoint, from which the same task goes on."""
         started = time.perf_counter()
-        if self._dataset is None:
-            self._dataset = self._workload.load_data(self._setting.data_folder)
-        self._news = _News(task, self._listen)
         checkpoint = checkpoint_path(self._setting.folder, task.cell, task.trials)
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
+        if self._spec.ranks > 1:
+            return self._run_by_ranks(task)
+        self._news = News(task, self._listen)
         with arithmetic(threads=self._spec.threads):
-            cell = self._chosen(self._cell(task, self._dataset), task)
+            cell = self._chosen(self._cell(task), task)
         shard = Shard(
             cell=cell,
             numbers=task.trials,
@@ -76,6 +80,36 @@ class Bench:
             seconds=time.perf_counter() - started,
         )
 
+    def _run_by_ranks(self, task: Task) -> Finished:
+        """The same by several processes, while this one passes on what there is to hear."""
+        ranks = self._spec.ranks
+        if task.engine == "auto":
+            # By what a rank will compute, the larger part of a batch; and once, so that all ranks compute alike.
+            part = replace(self._cell(task), batch_size=math.ceil(task.batch_size / ranks))
+            with arithmetic(threads=self._spec.threads):
+                task = replace(task, engine=self._chosen(part, task).engine_name)
+        letters: list[Letter] = []
+        stopping = False
+
+        def ask() -> list[Letter]:
+            nonlocal stopping
+            if not stopping:
+                try:
+                    self._poll()
+                except StopRequestedError:
+                    stopping = True
+                    letters.append(None)
+            found = letters.copy()
+            letters.clear()
+            return found
+
+        self._letters = letters
+        try:
+            job = RankedTask(setting=self._setting, task=task, device=self._spec.device)
+            return by_ranks(job, ranks, self._listen, ask)
+        finally:
+            self._letters = None
+
     def _chosen(self, cell: Cell, task: Task) -> Cell:
         """``cell`` with the engine that its task names, or with the one that is chosen here and now."""
         if task.engine != "auto":
@@ -87,8 +121,10 @@ class Bench:
         self._listen(Chosen(task=task.number, choice=choice))
         return replace(cell, engine_name=choice.engine)
 
-    def _cell(self, task: Task, dataset: Dataset) -> Cell:
+    def _cell(self, task: Task) -> Cell:
         spec = self._spec
+        if self._dataset is None:
+            self._dataset = self._workload.load_data(self._setting.data_folder)
         return Cell(
             workload=self._workload,
             batch_size=task.batch_size,
@@ -98,39 +134,6 @@ class Bench:
             engine_name=task.engine,
             device=spec.device,
             test=spec.test,
-            dataset=dataset,
+            dataset=self._dataset,
             scores=self._scores,
-        )
-
-
-class _News(LocalBounds):
-    """A task's bounds: what its own trials reach is told to the driver, what others reach comes in by `hear`."""
-
-    def __init__(self, task: Task, listen: Listener) -> None:
-        super().__init__(task.bounds)
-        self._task = task
-        self._listen = listen
-        self._last_told = 0.0
-
-    def hear(self, goal: float, step: int) -> None:
-        super().offer(goal, step)
-
-    def offer(self, goal: float, step: int) -> None:
-        if step < self.best(goal):
-            self._listen(Reached(task=self._task.number, goal=goal, step=step))
-        super().offer(goal, step)
-
-    def tell(self, runner: Runner | None) -> None:
-        """Say now and then how far the task is; without a runner, that it is still preparing."""
-        now = time.monotonic()
-        if now - self._last_told < TELL_EVERY:
-            return
-        self._last_told = now
-        trials = runner.trials if runner is not None else []
-        self._listen(
-            Progressed(
-                task=self._task.number,
-                step=min((trial.step for trial in trials if trial.pending), default=0),
-                images=sum(trial.images_trained_on + trial.images_looked_at for trial in trials),
-            )
         )

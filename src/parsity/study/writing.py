@@ -20,6 +20,7 @@ SELDOM = {
     "seed": "of initial weights and the order of images",
     "device": "where trials run: cpu, auto, cuda, cuda:1, ...",
     "threads": "of each trial; on a CPU, one process per core with one thread each is fastest",
+    "ranks": "processes that share every batch of a trial",
     "engine": "what computes the steps: auto, native, traced, plain",
     "test": "certified is exact; confident asks a sample, wrong once in 10^9",
 }

@@ -66,6 +66,7 @@ def measured(
         seconds=random.random(),
         step_seconds=random.random() if number % 3 else None,
         timed_steps=random.randrange(1, 10**6) if number % 3 else 0,
+        bytes_per_step=random.randrange(10**6) if number % 3 else 0,
         # Whoever leads at the time is tested.
         test_errors={g: errors[g] for g, o in outcomes.items() if isinstance(o, Complete) and o.step <= bounds[g]},
         log=tuple((16 * i, rng.random(), rng.random()) for i in range(1, 4)) if number % 3 == 0 else (),

@@ -68,7 +68,9 @@ def both(tmp_path_factory) -> tuple[Path, Path]:
         for key in store.grid.cells:
             best = best_steps(*key, range(1, 21), store.grid.goals)
             results = [measured(*key, number, 1.5, best) for number in range(1, 20)]
-            results = [replace(one, step_seconds=None, timed_steps=0) for one in results]  # nobody timed steps then
+            results = [
+                replace(one, step_seconds=None, timed_steps=0, bytes_per_step=0) for one in results
+            ]  # nobody timed steps then
             add(store, *key, results, 2, 1.5)
             for one in results:
                 mask = f"{one.number:064x}"

@@ -42,8 +42,10 @@ class _Worker:
 class LocalExecutor(Executor):
     """``workers`` processes, each running one task at a time."""
 
-    def __init__(self, setting: Setting, *, workers: int, silence: float = SILENCE) -> None:
+    def __init__(self, setting: Setting, *, workers: int, ranks: int = 1, silence: float = SILENCE) -> None:
+        """``ranks`` is how many processes each worker starts for a task; 1 is itself."""
         self.workers = workers
+        self._ranks = ranks
         self._setting = setting
         self._silence = silence
         self._context = multiprocessing.get_context("spawn")
@@ -123,7 +125,8 @@ class LocalExecutor(Executor):
 
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._setting), daemon=True)
+        # A daemon, in Python's sense, may not have processes of its own; `close` ends all either way.
+        process = self._context.Process(target=_serve, args=(theirs, self._setting), daemon=self._ranks == 1)
         with importable_main(), interrupts_wait():
             process.start()
         theirs.close()
@@ -206,7 +209,7 @@ def _serve(connection: Connection, setting: Setting) -> None:
         except StopRequestedError:
             event = Stopped(task=task.number)
         except ParsityError as error:
-            event = Failed.for_good(task, error)
+            event = Failed.of(task, error)
         except Exception:
             event = Failed(task=task.number, reason=traceback.format_exc())
         tell(event)

@@ -62,7 +62,7 @@ class SerialExecutor(Executor):
             self._listen(Stopped(task=task.number))
         except ParsityError as error:
             self._task = None
-            self._listen(Failed.for_good(task, error))
+            self._listen(Failed.of(task, error))
         except Exception:
             self._task = None
             self._listen(Failed(task=task.number, reason=traceback.format_exc()))

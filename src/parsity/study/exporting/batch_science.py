@@ -90,6 +90,7 @@ def _metadata(trial: StoredTrial) -> dict[str, Any]:
             "seconds": result.seconds,
             "step_seconds": result.step_seconds,
             "timed_steps": result.timed_steps,
+            "bytes_per_step": result.bytes_per_step,
             "patience": trial.patience,
             "engine": trial.engine,
             "test": trial.test,

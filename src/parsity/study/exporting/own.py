@@ -83,6 +83,7 @@ def _of_cell(cell: Cell) -> Iterator[Exported]:
                 seconds=facts["seconds"],
                 step_seconds=facts.get("step_seconds"),  # of older exports there are none
                 timed_steps=facts.get("timed_steps", 0),
+                bytes_per_step=facts.get("bytes_per_step", 0),
                 test_errors=dict(facts["test_errors"]),
                 log=tuple(log_entries(rows)),
             )
@@ -106,6 +107,7 @@ def _of_rows(rows: Sequence[Mapping[str, Any]], log: Iterable[Sequence[Any]]) ->
         seconds=first["seconds"],
         step_seconds=first.get("step_seconds"),
         timed_steps=first.get("timed_steps", 0),
+        bytes_per_step=first.get("bytes_per_step", 0),
         test_errors={row["goal"]: row["test_error"] for row in rows if row["test_error"] is not None},
         log=tuple((step, loss, error) for step, loss, error in log),
     )

@@ -128,7 +128,10 @@ def _add_paces(
     connection: sqlite3.Connection, cell: CellRow, results: Sequence[TrialResult], rows: Sequence[Row]
 ) -> None:
     timed = [
-        (cell.id, row.number, row.revision, int(result.timed_steps), float(result.step_seconds))
+        (
+            *(cell.id, row.number, row.revision),
+            *(int(result.timed_steps), float(result.step_seconds), int(result.bytes_per_step)),
+        )
         for result, row in zip(results, rows, strict=True)
         if result.step_seconds is not None and result.timed_steps > 0
     ]

@@ -12,7 +12,7 @@ from parsity.study.store.reading import CellRow, newest, read_cells, read_log, r
 from parsity.study.store.rows import StoredTrial, from_row
 
 Keys = Sequence[tuple[int, float]]
-Paces = Mapping[tuple[int, int, int], tuple[int, float]]
+Paces = Mapping[tuple[int, int, int], tuple[int, float, int]]
 
 
 def cell_results(connection: sqlite3.Connection, grid: Grid, keys: Keys) -> Iterator[CellResult]:

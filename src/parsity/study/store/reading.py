@@ -186,12 +186,12 @@ def read_engines(connection: sqlite3.Connection) -> dict[tuple[int, float], Engi
     return found
 
 
-def read_paces(connection: sqlite3.Connection) -> dict[tuple[int, int, int], tuple[int, float]]:
-    """By cell, trial and revision: how many of its training steps were timed, and the seconds of one."""
+def read_paces(connection: sqlite3.Connection) -> dict[tuple[int, int, int], tuple[int, float, int]]:
+    """By cell, trial and revision: how many of its training steps were timed, the seconds of one, and its bytes."""
     found = {}
-    for row in connection.execute("SELECT cell, number, revision, steps, seconds, digest FROM pace").fetchall():
-        cell, number, revision, steps, seconds = checked("pace", f"the pace of trial {row[1]} of cell {row[0]}", row)
-        found[cell, number, revision] = (steps, seconds)
+    for row in connection.execute("SELECT cell, number, revision, steps, seconds, bytes, digest FROM pace").fetchall():
+        cell, number, revision, *pace = checked("pace", f"the pace of trial {row[1]} of cell {row[0]}", row)
+        found[cell, number, revision] = (pace[0], pace[1], pace[2])
     read_head(connection).check("paces", len(found))
     return found
 

@@ -103,10 +103,10 @@ def outcomes_of(row: Row) -> dict[float, Outcome]:
     return {goal: outcome_from_row(status, step, miss) for goal, status, step, miss, _ in json.loads(row.outcomes)}
 
 
-def from_row(row: Row, log: str | None = None, pace: tuple[int, float] | None = None) -> TrialResult:
+def from_row(row: Row, log: str | None = None, pace: tuple[int, float, int] | None = None) -> TrialResult:
     """The result that was stored, as it was run: not settled."""
     entries = json.loads(row.outcomes)
-    timed_steps, step_seconds = pace or (0, None)
+    timed_steps, step_seconds, bytes_per_step = pace or (0, None, 0)
     return TrialResult(
         number=row.number,
         metaparameters=json.loads(row.metaparameters),
@@ -118,6 +118,7 @@ def from_row(row: Row, log: str | None = None, pace: tuple[int, float] | None = 
         log=tuple((step, loss, error) for step, loss, error in json.loads(log)) if log else (),
         step_seconds=step_seconds,
         timed_steps=timed_steps,
+        bytes_per_step=bytes_per_step,
     )
 
 

@@ -5,7 +5,8 @@ because the study has grown, is a further row of a higher revision. Against rows
 number and joint digest of its trials' rows, and ``head`` how many rows the other tables have.
 
 ``choice`` says which engine a cell is computed with, written before its first result and never changed. ``pace`` says
-what a training step of a trial took; it came with version 2, and older results have none.
+what a training step of a trial took, and the bytes that each of several ranks sent for it; it came with version 2, and
+older results have none.
 """
 
 from __future__ import annotations
@@ -95,6 +96,7 @@ CREATE TABLE pace (
     revision INTEGER NOT NULL,
     steps INTEGER NOT NULL CHECK (steps >= 1),
     seconds REAL NOT NULL,
+    bytes INTEGER NOT NULL CHECK (bytes >= 0),
     digest TEXT NOT NULL,
     PRIMARY KEY (cell, number, revision),
     FOREIGN KEY (cell, number, revision) REFERENCES trial (cell, number, revision)

@@ -103,7 +103,7 @@ class Worker:
         except StopRequestedError:
             event = Stopped(task=task.number)
         except ParsityError as error:
-            event = Failed.for_good(task, error)
+            event = Failed.of(task, error)
         except Exception:
             event = Failed(task=task.number, reason=traceback.format_exc())
         self._events.put(event)
