@@ -2,7 +2,8 @@ r"""The native engine, dense and sparse: images/s of training steps and goal tes
 
 Everything runs in this process on one thread, in turn, and the best of several rounds counts: a neighbour on the
 machine can only slow a round down. Masks are SNIP's. Run as ``python benchmarks/native.py``; ``--networks resnet-8
---batch-sizes 2 64 --sparsities 0.9`` for a part of it.
+--batch-sizes 2 64 --sparsities 0.9`` for a part of it. ``--memory`` prints, instead, the peak resident memory of
+processes that train one replica each, dense and at every sparsity.
 
 Memory: the C is checked with the sanitizers, pieces of its one block of memory set apart by forbidden ground, by
 
@@ -17,9 +18,12 @@ Memory: the C is checked with the sanitizers, pieces of its one block of memory 
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -76,6 +80,28 @@ def fastest(replicas: dict[str, Replica], work: Callable[[Replica], object], ima
     return [images / taken for taken in best.values()]
 
 
+def train(name: str, batch_size: int, sparsity: float) -> None:
+    """Take three steps and print this process's peak resident memory in MiB."""
+    torch.set_num_threads(1)
+    dataset, network = dataset_for(name), make_network(name, seed=0)
+    weights = torch.cat([parameter.detach().flatten() for parameter in network.parameters()])
+    # Random survivors, for a criterion's own passes would be the peak.
+    kept = torch.rand(len(weights), generator=torch.Generator().manual_seed(0)) >= sparsity
+    engine = available_engines()["native"](network, dataset)
+    order = torch.randint(len(dataset.images), (3 * batch_size,), generator=torch.Generator().manual_seed(1))
+    replica_of(engine, weights, kept if sparsity else None).advance(order.split(batch_size), RULE, 0)  # type: ignore[no-untyped-call]
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+
+
+def peak(name: str, batch_size: int, sparsity: float) -> float:
+    """Return the peak of `train` in a process of its own."""
+    code = f"import native; native.train({name!r}, {batch_size}, {sparsity})"
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=Path(__file__).parent
+    )
+    return float(done.stdout)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -83,8 +109,15 @@ def main() -> None:
     parser.add_argument("--batch-sizes", nargs="+", type=int, default=[2, 16, 64, 128, 512, 1024, 4096, 8192])
     parser.add_argument("--sparsities", nargs="+", type=float, default=[0.5, 0.7, 0.9])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--memory", action="store_true", help="peak resident memory instead of rates")
     parser.add_argument("--images", type=int, default=1024, help="images of a measurement, at least (default: 1024)")
     arguments = parser.parse_args()
+    if arguments.memory:
+        for name in arguments.networks:
+            for size in arguments.batch_sizes:
+                peaks = [f"S={s}: {peak(name, size, s):.0f} MiB" for s in (0.0, *arguments.sparsities)]
+                print(f"{name}, B={size}: " + ", ".join(peaks), flush=True)
+        return
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
     limit = arithmetic_limit()

@@ -119,6 +119,41 @@ void linear_forward(const struct pass *pass, int index) {
         }
 }
 
+/* sums[o][f] += sum over images of gradient[o] x row[f], for `outputs` neighbours: a constant wherever this is inlined.
+ * Their chains of additions run side by side. */
+INLINE void add_products(const float *gradient, ptrdiff_t channel, const float *rows, ptrdiff_t pitch, int features,
+                         int images, float *sums, int outputs) {
+    for (int f = 0; f < features; f += LANES) {
+        const int lanes = features - f < LANES ? features - f : LANES;
+        vec sum[BLOCK];
+#pragma GCC unroll 4
+        for (int o = 0; o < outputs; o++) sum[o] = load_lanes(sums + (ptrdiff_t)o * features + f, lanes);
+        for (int n = 0; n < images; n++) {
+            const vec row = held(load(rows + n * pitch + f));
+#pragma GCC unroll 4
+            for (int o = 0; o < outputs; o++) sum[o] += splat(gradient[o * channel + n]) * row;
+        }
+#pragma GCC unroll 4
+        for (int o = 0; o < outputs; o++) store_lanes(sums + (ptrdiff_t)o * features + f, sum[o], lanes);
+    }
+}
+
+/* One image's gradient of `vectors` neighbouring vectors of features, again side by side. */
+INLINE void weigh(const float *gradient, ptrdiff_t channel, const float *weights, int features, int outputs, float *to,
+                  int lanes, int vectors) {
+    vec sum[BLOCK];
+#pragma GCC unroll 4
+    for (int i = 0; i < vectors; i++) sum[i] = (vec){0};
+    for (int o = 0; o < outputs; o++, weights += features) {
+        const vec factor = splat(gradient[o * channel]);
+#pragma GCC unroll 4
+        for (int i = 0; i < vectors; i++)
+            sum[i] += factor * load_lanes(weights + i * LANES, i == vectors - 1 ? lanes : LANES);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < vectors; i++) store(to + i * LANES, sum[i]);
+}
+
 void linear_backward(const struct pass *pass, int index) {
     const struct network *network = pass->network;
     const struct layer *layer = &network->layers[index];
@@ -134,26 +169,22 @@ void linear_backward(const struct pass *pass, int index) {
     const int64_t bias = pass->plan->layers[index].bias;
     const float *weights = weights_of(pass, index, false);
     float *sums = gradient_of(pass, index, false);
-    for (int o = 0; o < outputs; o++)
-        for (int f = 0; f < features; f += LANES) {
-            int lanes = features - f < LANES ? features - f : LANES;
-            float *to = sums + (ptrdiff_t)o * features + f;
-            vec sum = load_lanes(to, lanes);
-            for (int n = 0; n < images; n++) sum += splat(gradient[o * channel + n]) * load(rows + n * pitch + f);
-            store_lanes(to, sum, lanes);
-        }
+    for (int o = 0; o + BLOCK <= outputs; o += BLOCK)
+        add_products(gradient + o * channel, channel, rows, pitch, features, images, sums + (ptrdiff_t)o * features, BLOCK);
+    for (int o = outputs / BLOCK * BLOCK; o < outputs; o++)
+        add_products(gradient + o * channel, channel, rows, pitch, features, images, sums + (ptrdiff_t)o * features, 1);
     if (bias >= 0)
         for (int o = 0; o < outputs; o++)
             for (int n = 0; n < images; n++) pass->gradient[bias + o] += gradient[o * channel + n];
     if (!in->wanted) return;
-    for (int n = 0; n < images; n++)
-        for (int f = 0; f < features; f += LANES) {
-            int lanes = features - f < LANES ? features - f : LANES;
-            vec sum = {0};
-            for (int o = 0; o < outputs; o++)
-                sum += splat(gradient[o * channel + n]) * load_lanes(weights + (ptrdiff_t)o * features + f, lanes);
-            store(before + n * pitch + f, sum);
-        }
+    const int blocks = features / (BLOCK * LANES) * BLOCK * LANES;
+    for (int n = 0; n < images; n++) {
+        for (int f = 0; f < blocks; f += BLOCK * LANES)
+            weigh(gradient + n, channel, weights + f, features, outputs, before + n * pitch + f, LANES, BLOCK);
+        for (int f = blocks; f < features; f += LANES)
+            weigh(gradient + n, channel, weights + f, features, outputs, before + n * pitch + f,
+                  features - f < LANES ? features - f : LANES, 1);
+    }
     transpose_out(&in->gradient, images, before, network->adds[index]);
 }
 

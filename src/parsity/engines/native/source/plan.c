@@ -12,8 +12,9 @@
 #define SPARSE_INPUT 0.6
 #define SPARSE_WEIGHT 0.75
 #define SPARSE_BEHIND_POOL 0.15
-/* Narrow slices tear vectors across lines of the cache, which costs a visit twice and a dense tile little. */
-#define NARROW 0.4
+/* Slices of less than half a vector tear vectors across lines of the cache, which costs a visit twice and a dense tile
+ * little, and share the copying of a batch among few images: the densities above times this. */
+static double narrowing(int images) { return 2 * images >= LANES ? 1 : 4 * images >= LANES ? 0.75 : 0.65; }
 
 /* Below this, survivors alone are kept and updated; above it, copies for narrow slices would cost more than that. */
 #define PACKED 0.2
@@ -132,14 +133,22 @@ static void decide(const struct network *network, int index, const uint8_t *mask
 struct passes plan_passes(const struct network *network, const struct plan *plan, int index, int images) {
     const struct layer_plan *layer = &plan->layers[index];
     const bool winners = network->winners[index].weights;
-    const double narrow = images < network->slice && images < LANES ? NARROW : 1;
+    const double narrow = images < network->slice && images < LANES ? narrowing(images) : 1;
     if (!layer->listed) return (struct passes){false, false, false};
     return (struct passes){
         .forward = layer->density < SPARSE_FORWARD * narrow,
         .input = network->values[network->layers[index].input].wanted &&
                  layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT * narrow),
-        .weight = layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_WEIGHT),
+        .weight = layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_WEIGHT * narrow),
     };
+}
+
+/* SNIP, for one, prunes all biases, since they begin at zero. */
+static bool biased(const struct network *network, const struct layer *layer, const uint8_t *mask) {
+    if (layer->bias < 0 || !mask) return layer->bias >= 0;
+    for (int i = 0; i < network->values[layer->output].activation.channels; i++)
+        if (mask[layer->bias + i]) return true;
+    return false;
 }
 
 struct plan *plan_new(const struct network *network, const uint8_t *mask) {
@@ -175,7 +184,7 @@ struct plan *plan_new(const struct network *network, const uint8_t *mask) {
         const struct layer *layer = &network->layers[i];
         if (layer->kind != CONVOLUTION && layer->kind != LINEAR) continue;
         plan->layers[i].weights = place[layer->weights];
-        plan->layers[i].bias = layer->bias < 0 ? -1 : place[layer->bias];
+        plan->layers[i].bias = biased(network, layer, mask) ? place[layer->bias] : -1;
     }
     free(place);
     if (fine) return plan;

@@ -26,7 +26,7 @@ struct transposed {
 int transposed_rows(int row_floats, int inputs);
 
 struct layer_plan {
-    int64_t weights, bias; /* where they begin in the replica's parameter vector; -1: no bias */
+    int64_t weights, bias; /* where they begin in the replica's parameter vector; -1: no bias, or none that survives */
     int64_t count;         /* survivors */
     double density;
     bool listed; /* there are lists, so that passes may be sparse */
