@@ -58,8 +58,10 @@ def _draw(study: MeasuredStudy, rows: Sequence[tuple[str, Value]], height: float
             for curve in curves:
                 _draw_curve(panel, curve, value, looks[curve.sparsity])
             shown = finite(value(point) for curve in curves for point in curve.points)
-            panel.set(yscale="log", ylim=limits(shown, margin=1.15), ylabel=name)
-            panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            low, high = limits(shown, margin=1.15)
+            panel.set(yscale="log", ylim=(low, high), ylabel=name)
+            # Within a factor of four, one, two and five may leave nothing to read the height by.
+            panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high > 4 * low else range(1, 10)))
             panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             panel.yaxis.set_minor_formatter(NullFormatter())
         panels[-1].set_xlabel("training step")
