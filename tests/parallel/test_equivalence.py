@@ -27,6 +27,28 @@ def close(found: torch.Tensor, expected: torch.Tensor) -> None:
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-5 * max(1.0, largest), equal_nan=True)
 
 
+def drift(found: Path200, expected: Path200) -> float:
+    """The largest difference of two weights at any check, in units of the largest weight where that is above 1."""
+    pairs = zip(found.weights, expected.weights, strict=True)
+    return max(float((ours - theirs).abs().max()) / max(1.0, float(theirs.abs().max())) for ours, theirs in pairs)
+
+
+def as_one_process_does(path: Path200, case: Case, workers: int) -> None:
+    """Within 1e-5 of one process, or within what one process differs from itself by.
+
+    Rectifiers and maxima have kinks: a last bit can turn one over, and then a gradient differs by far more than a bit.
+    So where ranks are further off, one process is asked in another order of summing too: by slices, and with another
+    engine.
+    """
+    expected = alone(case)
+    off = drift(path, expected)
+    if off > 1e-5:
+        others = (alone(case, slices=workers), alone(case, engine="traced"))
+        itself = max(drift(other, expected) for other in others)
+        print(f"{case}: {off:.1e} of one process, which is {itself:.1e} of itself")  # noqa: T201
+        assert off <= 5 * itself
+
+
 @given(count=st.integers(0, 300), size=st.integers(1, 20))
 def test_slices_cover_a_batch_once_and_differ_by_one_at_most(count, size):
     slices = [slice_of(count, rank, size) for rank in range(size)]
@@ -49,8 +71,11 @@ def test_ranks_train_as_one_process_does(workers):
         assert same, "ranks part"
         assert path.outcomes == expected.outcomes
         assert path.looked == expected.looked
-        for found, weights in zip(path.weights, expected.weights, strict=True):
-            close(found, weights)
+        if case in STEADY:
+            as_one_process_does(path, case, workers)
+        else:
+            for found, weights in zip(path.weights, expected.weights, strict=True):
+                close(found, weights)
         sent[case.sparsity, case.packed, case.batch_size] = bytes_per_step
     assert paths[-2][0].outcomes == {0.0: Infeasible(alone(WILD).outcomes[0.0].step)}
     assert len(paths[0][0].weights) == 4
@@ -86,30 +111,16 @@ def test_a_worker_alone_is_the_ordinary_trial():
     assert result.compute > 0
 
 
-def drift(found: Path200, expected: Path200) -> float:
-    """The largest difference of two weights at any check, in units of the largest weight where that is above 1."""
-    pairs = zip(found.weights, expected.weights, strict=True)
-    return max(float((ours - theirs).abs().max()) / max(1.0, float(theirs.abs().max())) for ours, theirs in pairs)
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("workers", [2, 3, 4])
 @pytest.mark.parametrize("optimiser", OPTIMISERS)
 @pytest.mark.parametrize("network", ["simple-cnn", "resnet-8"])
 def test_both_networks_and_all_optimisers(network, optimiser, workers):
-    """Within 1e-5 of one process, or within what one process differs from itself by.
-
-    Rectifiers and maxima have kinks: a last bit can turn one over, and then a gradient differs by far more than a bit.
-    So one process is also asked in another order of summing: by slices, and with another engine. Of two summands there
-    is one order only: what two ranks do is then, bit for bit, what one process does that adds the slices itself.
-    """
+    """Of two summands there is one order only: two ranks are, bit for bit, one process that adds two slices."""
     cases = [Case(steady(network, optimiser, rate=0.002), 30, sparsity) for sparsity in (0.0, 0.9)]
     for case, (path, same, _) in zip(cases, launch(Follow(cases), workers=workers), strict=True):
-        expected, by_slices = alone(case), alone(case, slices=workers)
         assert same
-        assert path.outcomes == expected.outcomes
+        assert path.outcomes == alone(case).outcomes
         if workers == 2:
-            assert all(map(torch.equal, path.weights, by_slices.weights))
-        itself = max(drift(by_slices, expected), drift(alone(case, engine="traced"), expected))
-        print(f"{case}: {drift(path, expected):.1e} of one process, which is {itself:.1e} of itself")  # noqa: T201
-        assert drift(path, expected) <= max(1e-5, 5 * itself)
+            assert all(map(torch.equal, path.weights, alone(case, slices=2).weights))
+        as_one_process_does(path, case, workers)
