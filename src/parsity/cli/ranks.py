@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentTypeError
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from parsity.cli.values import seconds
 from parsity.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from parsity.study import StudySpec
 
 Found = TypeVar("Found")
-MOST_WORKERS = 1024
 
 
 def configure_ranks(parser: argparse.ArgumentParser) -> None:
@@ -73,48 +72,3 @@ def warn_of_crowd(workers: int, threads: int) -> None:
 
     if workers * threads > cores():
         say(f"{workers} workers of {threads} thread{'s'[: threads > 1]} share {cores()} cores: each computes slower")
-
-
-def number(text: str) -> int:
-    """A whole number from 1 up."""
-    if not text.isdecimal() or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r}: a whole number from 1 up")
-    return int(text)
-
-
-def workers_number(text: str) -> int:
-    """How many processes."""
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_WORKERS:
-        raise ArgumentTypeError(f"{text!r}: a whole number from 1 to {MOST_WORKERS:,}")
-    return int(text)
-
-
-def seconds(text: str) -> float:
-    """More than nothing."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = 0.0
-    if not 0 < found < float("inf"):
-        raise ArgumentTypeError(f"{text!r}: a number of seconds above 0")
-    return found
-
-
-def several(one: Callable[[str], Found]) -> Callable[[str], Sequence[Found]]:
-    """Reads ``1,2,4``, each once."""
-
-    def read(text: str) -> Sequence[Found]:
-        return tuple(dict.fromkeys(one(word.strip()) for word in text.split(",")))
-
-    return read
-
-
-def fraction(text: str) -> float:
-    """A sparsity."""
-    try:
-        found = float(text)
-    except ValueError:
-        found = -1.0
-    if not 0 <= found < 1:
-        raise ArgumentTypeError(f"{text!r}: a sparsity is at least 0 and below 1")
-    return found

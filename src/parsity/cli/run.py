@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from argparse import ArgumentTypeError, RawDescriptionHelpFormatter
+from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parsity.cli.values import worker_count
 from parsity.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ examples:
 
 The first Ctrl-C leaves checkpoints and ends; the second ends at once. Either way nothing measured is lost."""
 
-MOST_WORKERS = 1024
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``parsity run``."""
@@ -40,7 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key; may be repeated"
     )
-    parser.add_argument("--workers", type=_workers, metavar="N", help="processes to use (default: one per core)")
+    parser.add_argument("--workers", type=worker_count, metavar="N", help="processes to use (default: one per core)")
     parser.add_argument("--executor", choices=["local", "serial", "ray"], default="local", help="where trials are run")
     parser.add_argument("--address", metavar="ADDR", help="of a Ray cluster (default: one of this machine's own)")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="a folder with the data set's files")
@@ -75,12 +74,6 @@ def run(arguments: argparse.Namespace) -> int:
             f"(tried {aside.attempts} times)\n"
         )
     return ended.exit_code
-
-
-def _workers(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_WORKERS:
-        raise ArgumentTypeError(f"{text!r}: a whole number from 1 to {MOST_WORKERS:,}")
-    return int(text)
 
 
 def _target(arguments: argparse.Namespace) -> tuple[Path, StudySpec | None]:

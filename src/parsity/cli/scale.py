@@ -7,17 +7,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parsity.cli.ranks import (
-    as_rank,
-    configure_ranks,
-    find,
-    fraction,
-    number,
-    say,
-    several,
-    warn_of_crowd,
-    workers_number,
-)
+from parsity.cli.ranks import as_rank, configure_ranks, find, say, warn_of_crowd
+from parsity.cli.values import fraction, number, several, worker_count
 from parsity.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,9 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="LIST",
         help="images per worker and step (default: 1,4,16,64,256)",
     )
-    parser.add_argument(
-        "--workers", type=several(workers_number), metavar="LIST", help="how many workers (default: 1,2)"
-    )
+    parser.add_argument("--workers", type=several(worker_count), metavar="LIST", help="how many workers (default: 1,2)")
     parser.add_argument(
         "--sparsities", type=several(fraction), default=(0.0, 0.9), metavar="LIST", help="to prune (default: 0,0.9)"
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import sys
-from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parsity.cli.values import whole
 from parsity.errors import BusyError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ LAST_PORT = 65_535
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``parsity serve``."""
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER", help="a study's folder; it may be to come")
-    parser.add_argument("--port", type=_port, default=PORT, metavar="N", help=f"0: any free one (default: {PORT})")
+    parser.add_argument(
+        "--port", type=whole(0, LAST_PORT), default=PORT, metavar="N", help=f"0: any free one (default: {PORT})"
+    )
     parser.add_argument("--goal", type=float, metavar="ERROR", help="this goal alone (default: all)")
     parser.add_argument("--json", action="store_true", help="say where the page is as JSON")
     parser.epilog = "Only programs of this machine can see the page, and nothing can be changed by it. Ctrl-C ends it."
@@ -50,9 +52,3 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stderr.write("Ctrl-C ends it\n")
         server.serve_forever()
     return 0
-
-
-def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > LAST_PORT:
-        raise ArgumentTypeError(f"{text!r}: a whole number from 0 to {LAST_PORT:,}")
-    return int(text)

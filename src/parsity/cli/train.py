@@ -6,16 +6,8 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from typing import TYPE_CHECKING
 
-from parsity.cli.ranks import (
-    as_rank,
-    configure_ranks,
-    find,
-    fraction,
-    number,
-    say,
-    warn_of_crowd,
-    workers_number,
-)
+from parsity.cli.ranks import as_rank, configure_ranks, find, say, warn_of_crowd
+from parsity.cli.values import fraction, number, worker_count
 from parsity.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--trial", type=number, metavar="I", help="the trial's number in the search (default: 1)")
     which.add_argument("--trials", type=number, metavar="N", help="race trials 1 to N: the cell's steps-to-result")
-    parser.add_argument("--workers", type=workers_number, metavar="W", help="processes on this machine (default: 1)")
+    parser.add_argument("--workers", type=worker_count, metavar="W", help="processes on this machine (default: 1)")
     parser.add_argument("--steps", type=number, metavar="N", help="another step limit, a multiple of check_interval")
     parser.add_argument(
         "--retries", type=int, metavar="N", help=f"how often to try again when a worker is lost (default: {RETRIES})"

@@ -48,6 +48,12 @@ class TimingJob:
     scores_folder: Path | None = None
     packed: bool = True
 
+    def __post_init__(self) -> None:
+        _check_counts("slices", self.slices)
+        _check_counts("steps", [self.steps])
+        for sparsity in self.sparsities:
+            check_sparsity(sparsity)
+
     def run(self, group: Group, say: Say) -> StepTimes:
         """Measure them all."""
         first = self._cell(group, self.slices[0], 0.0)
@@ -121,6 +127,11 @@ class TimingJob:
         )
 
 
+def _check_counts(name: str, numbers: Sequence[int]) -> None:
+    if not numbers or min(numbers) < 1:
+        raise UsageError(f"{name} {', '.join(map(str, numbers)) or 'none'}: each must be at least 1")
+
+
 def step_times(
     workload: str | Workload,
     *,
@@ -142,11 +153,7 @@ def step_times(
 
     ``machine`` is kept beside the rows, as what they were measured on.
     """
-    for name, numbers in (("slices", slices), ("workers", workers), ("steps", [steps])):
-        if not numbers or min(numbers) < 1:
-            raise UsageError(f"{name} {', '.join(map(str, numbers)) or 'none'}: each must be at least 1")
-    for sparsity in sparsities:
-        check_sparsity(sparsity)
+    _check_counts("workers", workers)
     with tempfile.TemporaryDirectory(prefix="parsity-scale-") as folder:
         job = TimingJob(
             workload=built_in(workload) if isinstance(workload, str) else workload,

@@ -39,6 +39,10 @@ class Finish:
         """Whether one who knew the best step all along would not have seen this outcome."""
         return (self.next_check(step) if status == "infeasible" else step) > patience * self.best
 
+    def surely_in_time(self, patience: float) -> float:
+        """A step up to which nothing is too late, whatever it is; asking about each outcome costs more."""
+        return patience * self.best - self.interval
+
     def could_change(self, step: int, patience: float) -> bool:
         """Whether a trial outpaced at ``step`` could, by going on, still show another outcome."""
         return self.next_check(step) <= patience * self.best

@@ -137,8 +137,7 @@ class CellEndings:
             ),
             (None, None, None, None),
         )
-        # Who is a whole interval before the limit is not too late; asking costs more than that.
-        early = patience * finish.best - finish.interval
+        early = finish.surely_in_time(patience)
         counts = Counter(
             status if step <= early or not finish.too_late(status, step, patience) else "outpaced"
             for _, _, status, step, _, _ in endings
@@ -160,7 +159,7 @@ class CellEndings:
         """What the study's digest covers of one goal, by trial number: number, status, step, last miss, test error."""
         endings = self.of(goal, trials)
         finish = self.finish(goal, trials)
-        early = patience * finish.best - finish.interval
+        early = finish.surely_in_time(patience)
         entries: list[str] = []
         won = False
         for number, _, status, step, last_miss, test_error in endings:
