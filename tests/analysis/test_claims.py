@@ -79,7 +79,9 @@ def against(times, chance=None, **known):
         (6.0, {}, "does not"),
         (1.1, {}, "does not"),
         (4.6, {}, "cannot be said"),
-        (3.0, {"patience": 1}, "cannot be said"),
+        (3.0, {"patience": 1}, "holds"),
+        (6.0, {"patience": 1}, "does not"),
+        (4.45, {"patience": 1}, "cannot be said"),
     ],
 )
 def test_the_cost_of_sparsity(times, known, verdict):
@@ -89,6 +91,7 @@ def test_the_cost_of_sparsity(times, known, verdict):
     found = judged("cost-of-sparsity", study(dense, sparse))
     assert found.verdict == verdict
     assert f"{BATCHES[0]}" in found.why or verdict != "does not"
+    assert ("by the scatter of 7 batch sizes" in found.why) == bool(known)
 
 
 def test_the_cost_at_another_sparsity_is_not_what_is_claimed():
@@ -130,6 +133,17 @@ def test_the_critical_batch_of_sparse(c1, spread, verdict):
     assert found.verdict == verdict
     ratio = found.cases[0].numbers["ratio"]
     assert ratio.covers(c1 / 60_000) or verdict == "does not"
+
+
+def test_claims_about_critical_batches_of_races_that_ended_with_their_winners():
+    dense = laid(law, luck(3, spread=0.02, shared=0), patience=1)
+    sparse = laid(lambda b: law(b, 240_000.0), luck(4, spread=0.02, shared=0), sparsity=0.9, patience=1)
+    one = study(dense, sparse, optimiser="momentum")
+    assert judged("critical-batch", one).verdict == "holds"
+    found = judged("critical-batch-mnist", one)
+    assert [case.numbers["paper"] for case in found.cases] == [512, 2048]
+    assert found.verdict == "holds"
+    assert all(case.numbers["end of linear scaling"].source == "scatter" for case in found.cases)
 
 
 @pytest.mark.parametrize(

@@ -107,3 +107,55 @@ def test_normalised_curves():
         assert point.relative_batch == pytest.approx(batch / 400, rel=0.01)
         assert point.relative_to_floor == pytest.approx(1 + 400 / batch, rel=0.01)
     assert normalised(curve, None)[0].relative_batch is None
+
+
+def patience_one(seed: int = 5, spread: float = 0.05):
+    """Two curves of races that ended with their winner; the sparse one takes 3 B^-0.05 times the steps."""
+    rng = np.random.default_rng(seed)
+
+    def one(sparsity, level, power):
+        made = []
+        for batch in GRID:
+            best = level * law(batch) * batch**power * math.exp(spread * rng.standard_normal())
+            made.append(cell([best, *(9 * best for _ in range(15))], batch_size=batch, sparsity=sparsity, patience=1))
+        return made
+
+    return ratios(*pair(one(0.9, 300, -0.05), one(0.0, 100, 0.0)))
+
+
+def test_where_the_race_ended_with_its_winner_the_scatter_of_batch_sizes_gives_the_interval():
+    found = patience_one()
+    assert not found.mean.closed
+    assert not found.slope.closed
+    assert found.believed_mean is found.scatter_mean
+    assert found.believed_mean.value == pytest.approx(found.mean.value)
+    assert found.believed_mean.n == len(GRID)
+    assert found.believed_slope.below(0)
+    assert found.believed_slope.value == pytest.approx(found.slope.value)
+    assert found.believed_last.closed
+    assert found.believed_last.value < found.points[0].ratio.value
+
+
+def test_trials_that_bound_the_ratio_are_believed_first():
+    luck = lognormal(np.random.default_rng(0), 16, len(GRID), shared=0.5)
+    found = ratios(
+        *pair(curve_cells(lambda b: 300 * law(b), luck, sparsity=0.9), curve_cells(lambda b: 100 * law(b), luck))
+    )
+    assert found.believed_mean is found.mean
+    assert found.believed_slope is found.slope
+    assert found.believed_last is found.points[-1].ratio
+
+
+def test_coverage_of_the_scatter_of_ratios():
+    drawn_anew = [patience_one(seed) for seed in range(60)]
+    truth = 3 * math.exp(-0.05 * float(np.log(GRID).mean()))
+    assert sum(found.scatter_mean.covers(truth) for found in drawn_anew) >= 51
+    assert sum(found.scatter_slope.covers(-0.05) for found in drawn_anew) >= 51
+
+
+def test_two_batch_sizes_do_not_scatter():
+    steps = [100.0, *(900.0 for _ in range(15))]
+    sparse, dense = ([cell(steps, batch_size=b, sparsity=s, patience=1) for b in (2, 4)] for s in (0.9, 0.0))
+    found = ratios(*pair(sparse, dense))
+    assert not found.believed_mean.closed
+    assert found.scatter_mean.value is None

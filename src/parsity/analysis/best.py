@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from parsity.analysis.curve import Curve
-from parsity.analysis.estimate import TAIL, Estimate, unknown
+from parsity.analysis.estimate import Estimate, unknown
+from parsity.analysis.line import line_through
 from parsity.analysis.region import quantity
 from parsity.results import TrialResult
 
@@ -67,18 +67,11 @@ def best_against_batch(curve: Curve, name: str) -> BestAgainstBatch:
 
 
 def _slope(batches: list[int], values: list[float], tried: set[float], trials: int) -> Estimate:
-    n = len(batches)
-    if n < 3:
-        return unknown(n, f"{n} batch sizes are too few for a slope")
-    x, y = np.log(batches), np.log(values)
-    x = x - x.mean()
-    spread = float((x**2).sum())
-    slope = float(x @ y) / spread
-    residual = y - y.mean() - slope * x
-    spacing = math.log(max(tried) / min(tried)) / max(trials, 1)
-    variance = max(float(residual @ residual) / (n - 2), spacing**2 / 12)
-    reach = float(stdtrit(n - 2, 1 - TAIL)) * math.sqrt(variance / spread)
-    return Estimate(value=slope, low=slope - reach, high=slope + reach, n=n)
+    spacing = math.log(max(tried) / min(tried)) / max(trials, 1) if tried else 0.0
+    line = line_through(np.log(batches), np.log(values), least_variance=spacing**2 / 12)
+    if line is None:
+        return unknown(len(batches), f"{len(batches)} batch sizes are too few for a slope")
+    return line.rising()
 
 
 def _rule(slope: Estimate) -> Rule:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Source = Literal["trials", "scatter"]
 LEVEL = 0.95
 TAIL = (1 - LEVEL) / 2
 
@@ -21,6 +22,10 @@ class Estimate:
 
     A side that is None is open: what was measured does not bound it. ``open_because`` says why, and ``patience`` names
     the patience that would close it, where patience is what is missing. A ``value`` of None cannot be told at all.
+
+    An interval is from resampling ``trials``, or from the ``scatter`` of batch sizes about a curve. The latter takes no
+    cloud of complete trials, so a race of patience 1 gives it; it shows where the curve's form misfits, and cannot see
+    luck that all batch sizes share.
     """
 
     value: float | None
@@ -29,6 +34,7 @@ class Estimate:
     n: int
     open_because: str = ""
     patience: float | None = None
+    source: Source = "trials"
 
     @property
     def closed(self) -> bool:
@@ -50,9 +56,20 @@ class Estimate:
     def scaled(self, factor: float) -> Estimate:
         """The same times a positive number that is known."""
         value, low, high = (None if x is None else x * factor for x in (self.value, self.low, self.high))
-        return Estimate(
-            value=value, low=low, high=high, n=self.n, open_because=self.open_because, patience=self.patience
-        )
+        return replace(self, value=value, low=low, high=high)
+
+    def or_else(self, scatter: Estimate) -> Estimate:
+        """This where its interval is closed, else ``scatter`` where that one is."""
+        return scatter if scatter.closed and not self.closed else self
+
+    def or_wider(self, scatter: Estimate) -> Estimate:
+        """The wider of two intervals of a positive number, a closed one before an open one."""
+        if not (self.closed and scatter.closed):
+            return self.or_else(scatter)
+        return max(self, scatter, key=Estimate._spread)
+
+    def _spread(self) -> float:
+        return math.inf if not self.low or self.high is None else self.high / self.low
 
 
 def unknown(n: int, why: str) -> Estimate:

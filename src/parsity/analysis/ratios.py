@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parsity.analysis.estimate import Draws, Estimate, combined
+from parsity.analysis.estimate import Draws, Estimate, Floats, combined, unknown
+from parsity.analysis.line import line_through
 from parsity.analysis.resampling import CurveDraws
 from parsity.analysis.scaling import Scaling
 
@@ -26,7 +27,9 @@ class Ratios:
     """K* of ``upper`` over K* of ``lower`` at every batch size where both have one.
 
     ``mean`` is the geometric mean over batch sizes; ``slope`` that of log2(ratio) on log2(batch size), the octaves that
-    the ratio changes by with each doubling.
+    the ratio changes by with each doubling. Their intervals are from resampling trials; the ``scatter_`` ones from the
+    scatter of the ratios about the line of log ratio on log batch, ``scatter_last`` being its height at the largest
+    batch.
     """
 
     upper: str
@@ -37,6 +40,24 @@ class Ratios:
     points: tuple[RatioPoint, ...]
     mean: Estimate
     slope: Estimate
+    scatter_mean: Estimate
+    scatter_slope: Estimate
+    scatter_last: Estimate
+
+    @property
+    def believed_mean(self) -> Estimate:
+        """The mean, with the interval that is closed."""
+        return self.mean.or_else(self.scatter_mean)
+
+    @property
+    def believed_slope(self) -> Estimate:
+        """The slope, with the interval that is closed."""
+        return self.slope.or_else(self.scatter_slope)
+
+    @property
+    def believed_last(self) -> Estimate:
+        """The ratio at the largest batch; where trials do not bound it, the line's height there."""
+        return self.points[-1].ratio.or_else(self.scatter_last)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +96,8 @@ def ratios(upper: CurveDraws, lower: CurveDraws) -> Ratios | None:
         draws.append(difference)
         values.append(math.log(ratio))
     n = min(upper.curve.trials, lower.curve.trials)
+    batches = [point.batch_size for point in points]
+    scatter = _scatter(np.log(batches), values)
     matrix = np.column_stack([draw.values for draw in draws])
     mean = combined(matrix.mean(axis=1), [(draw, 1.0) for draw in draws])
     return Ratios(
@@ -85,7 +108,10 @@ def ratios(upper: CurveDraws, lower: CurveDraws) -> Ratios | None:
         against=lower.curve.sparsity,
         points=tuple(points),
         mean=mean.estimate(math.exp(sum(values) / len(values)), n=n),
-        slope=_slope([point.batch_size for point in points], values, draws, n),
+        slope=_slope(batches, values, draws, n),
+        scatter_mean=scatter[0],
+        scatter_slope=scatter[1],
+        scatter_last=scatter[2],
     )
 
 
@@ -99,6 +125,14 @@ def _slope(batches: Sequence[int], values: Sequence[float], draws: list[Draws], 
     matrix = np.column_stack([draw.values for draw in draws])
     found = combined(matrix @ weights, list(zip(draws, map(float, weights), strict=True)))
     return found.estimate(float(np.array(values) @ weights), n=n, undo=float)
+
+
+def _scatter(log_b: Floats, log_ratios: Sequence[float]) -> tuple[Estimate, Estimate, Estimate]:
+    line = line_through(log_b, log_ratios)
+    if line is None:
+        nothing = unknown(len(log_b), "fewer than three batch sizes do not scatter")
+        return nothing, nothing, nothing
+    return line.middle(math.exp), line.rising(), line.height(float(log_b.max()), math.exp)
 
 
 def normalised(curve: CurveDraws, scaling: Scaling | None) -> tuple[NormalisedPoint, ...]:

@@ -41,6 +41,11 @@ class Scaling:
     """The root of their mean square."""
     knee: Knee
 
+    @property
+    def believed_critical_batch(self) -> Estimate:
+        """c1/c2 with the wider of its two intervals: where the formula misfits, only the scatter's shows it."""
+        return self.critical_batch.or_wider(self.scatter_critical_batch)
+
     def steps(self, batch_size: float) -> float | None:
         """c1/B + c2."""
         if self.c1.value is None or self.c2.value is None:
@@ -137,6 +142,7 @@ def _scatter(batches: Floats, y: Floats, points: list[float | None]) -> list[Est
             high=None if high_open else math.exp(high),
             n=n,
             open_because=why if low_open or high_open else "",
+            source="scatter",
         )
         for point, (low, high), (low_open, high_open) in zip(points, ranges, open_sides, strict=True)
     ]
@@ -157,3 +163,25 @@ def parameter_ratio(upper: FittedCurve, lower: FittedCurve, which: Literal["c1",
     with np.errstate(invalid="ignore"):
         difference = one.minus(other)
     return difference.estimate(value, n=n)
+
+
+def scatter_ratio(upper: Scaling, lower: Scaling) -> Estimate:
+    """The critical batch of one curve over that of the other, from how each scatters about its fit, independently.
+
+    The squares of the intervals' arms add up on the logarithm, each side for itself (variance estimates recovered).
+    """
+    one, other = upper.scatter_critical_batch, lower.scatter_critical_batch
+    n = min(one.n, other.n)
+    if not (one.closed and other.closed and one.value and other.value):
+        why = one.open_because or other.open_because
+        return Estimate(value=None, low=None, high=None, n=n, open_because=why, source="scatter")
+    value = math.log(one.value / other.value)
+    low = math.hypot(_arm(one.value, one.low), _arm(other.value, other.high))
+    high = math.hypot(_arm(one.value, one.high), _arm(other.value, other.low))
+    return Estimate(
+        value=math.exp(value), low=math.exp(value - low), high=math.exp(value + high), n=n, source="scatter"
+    )
+
+
+def _arm(value: float, side: float | None) -> float:
+    return math.log(side / value) if side else math.inf

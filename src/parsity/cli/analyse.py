@@ -23,7 +23,9 @@ parts:
   search   whether there were trials enough, whether the best ones lie at an edge, and the space to try next
   claims   each statement of the paper, held against these studies
 
-Numbers in brackets are 95 % intervals, from resampling the trials; `..` is a side that the trials do not bound.
+Numbers in brackets are 95 % intervals, from resampling the trials; `..` is a side that they do not bound. Those of the
+critical batch and of mean ratios are then from the scatter of the batch sizes, marked ~, which cannot see luck that all
+batch sizes share; the critical batch's are also where it is the wider, since it shows where the formula misfits.
 `--json` gives everything."""
 
 
@@ -86,8 +88,8 @@ def _fit_row(curve: CurveAnalysis) -> Sequence[str]:
         short(curve.sparsity),
         _number(found.c1.value),
         _number(found.c2.value),
-        _number(found.critical_batch.value),
-        _interval(found.critical_batch),
+        _number(found.believed_critical_batch.value),
+        _interval(found.believed_critical_batch),
         _number(useful.value) if useful is not None else "-",
         f"{found.residual:.2f}",
         found.knee.verdict,
@@ -113,7 +115,7 @@ def _ratios(analysis: Analysis) -> None:
             [f"{size:,}", *(_estimate(column.get(size)) for column in by_size)]
             for size in sorted({size for column in by_size for size in column})
         ]
-        rows.append(["mean", *(_estimate(one.mean) for one in found)])
+        rows.append(["mean", *(_estimate(one.believed_mean) for one in found)])
         print_table(headings, rows, numbers=headings)
 
 
@@ -166,7 +168,7 @@ def _estimate(estimate: Estimate | None) -> str:
 
 def _interval(estimate: Estimate) -> str:
     low, high = (".." if side is None else _number(side) for side in (estimate.low, estimate.high))
-    return f"({low} to {high})"
+    return f"({'~' if estimate.source == 'scatter' else ''}{low} to {high})"
 
 
 def _number(value: float | None) -> str:

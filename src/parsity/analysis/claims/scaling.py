@@ -8,7 +8,7 @@ from parsity.analysis.analysed import CurveAnalysis, Worked
 from parsity.analysis.claims.verdicts import Case, Verdict, spoken
 from parsity.analysis.estimate import Estimate
 from parsity.analysis.ratios import ratios
-from parsity.analysis.scaling import parameter_ratio
+from parsity.analysis.scaling import parameter_ratio, scatter_ratio
 
 FITS, FAILS = 1 / 3, 1 / 2
 """Octaves of residual up to which a curve has the shape, and beyond which it has not."""
@@ -68,12 +68,13 @@ def ratio_of_sparse(studies: Sequence[Worked]) -> list[Case]:
             ]
             surely = [p.batch_size for p in found.points if p.ratio.below(low) or p.ratio.above(high)]
             values = [p.ratio.value for p in found.points if p.ratio.value is not None]
+            mean = found.believed_mean
             sizes = f"{len(values)} batch size{'s' if len(values) > 1 else ''}"
-            span = f"{min(values):.2f} to {max(values):.2f} over {sizes}, mean {spoken(found.mean)}"
+            span = f"{min(values):.2f} to {max(values):.2f} over {sizes}, mean {spoken(mean)}"
             # One in twenty intervals misses by chance alone.
-            if found.mean.below(low) or found.mean.above(high) or len(surely) > max(1, len(values) // 10):
+            if mean.below(low) or mean.above(high) or len(surely) > max(1, len(values) // 10):
                 verdict: Verdict = "does not"
-            elif not outside and found.mean.above(low) and found.mean.below(high):
+            elif not outside and mean.above(low) and mean.below(high):
                 verdict = "holds"
             else:
                 verdict = "cannot be said"
@@ -84,7 +85,7 @@ def ratio_of_sparse(studies: Sequence[Worked]) -> list[Case]:
                     sparsity=found.sparsity,
                     verdict=verdict,
                     why=span + (f"; outside at {', '.join(map(str, outside))}" if outside else ""),
-                    numbers={"mean ratio": found.mean, "least": min(values), "most": max(values)},
+                    numbers={"mean ratio": mean, "least": min(values), "most": max(values)},
                 )
             )
     return cases
@@ -101,7 +102,7 @@ def ratio_falls(studies: Sequence[Worked]) -> list[Case]:
             if not some:
                 continue
             found = max(some, key=lambda ratio: ratio.sparsity)
-            slope = found.slope
+            slope = found.believed_slope
             verdict: Verdict = "holds" if slope.below(0) else "does not" if slope.above(-FALLS) else "cannot be said"
             why = f"octaves of ratio per doubling of the batch: {spoken(slope, '.3f')}"
             cases.append(
@@ -129,6 +130,7 @@ def critical_batch(studies: Sequence[Worked]) -> list[Case]:
                 if not sparsity or dense is None or sparse is None or dense[1] is None or sparse[1] is None:
                     continue
                 ratio = parameter_ratio(sparse[1], dense[1], "critical", draws.curve.trials)
+                ratio = ratio.or_else(scatter_ratio(sparse[1].scaling, dense[1].scaling))
                 verdict: Verdict = (
                     "holds" if ratio.above(NOT_LESS) else "does not" if ratio.below(1) else "cannot be said"
                 )
@@ -156,6 +158,8 @@ def critical_batch_of_mnist(studies: Sequence[Worked]) -> list[Case]:
             if about is None or curve.landmarks is None:
                 continue
             end = curve.landmarks.end_of_linear
+            if curve.scaling is not None:  # by the formula that is c1/c2
+                end = end.or_else(curve.scaling.scatter_critical_batch)
             near = end.above(about / FACTOR) and end.below(about * FACTOR)
             far = end.above(about * FACTOR) or end.below(about / FACTOR)
             cases.append(
@@ -185,19 +189,15 @@ def momentum_beats_sgd(studies: Sequence[Worked]) -> list[Case]:
                 found = ratios(draws, other[0]) if other is not None else None
                 if found is None:
                     continue
-                last = found.points[-1]
+                size, last = found.points[-1].batch_size, found.believed_last
                 cases.append(
                     Case(
                         study=f"{one.study.name} and {sgd.study.name}",
                         goal=found.goal,
                         sparsity=found.sparsity,
-                        verdict="holds"
-                        if last.ratio.below(1)
-                        else "does not"
-                        if last.ratio.above(1)
-                        else "cannot be said",
-                        why=f"steps over those of sgd at batch {last.batch_size}: {spoken(last.ratio)}",
-                        numbers={"ratio": last.ratio, "batch size": float(last.batch_size)},
+                        verdict="holds" if last.below(1) else "does not" if last.above(1) else "cannot be said",
+                        why=f"steps over those of sgd at batch {size}: {spoken(last)}",
+                        numbers={"ratio": last, "batch size": float(size)},
                     )
                 )
     return cases

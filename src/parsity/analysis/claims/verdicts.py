@@ -60,7 +60,8 @@ def spoken(estimate: Estimate, form: str = ".2f") -> str:
     value = "unknown" if estimate.value is None else format(estimate.value, form)
     low, high = ("open" if side is None else format(side, form) for side in (estimate.low, estimate.high))
     span = "not bounded" if estimate.low is None and estimate.high is None else f"{low} to {high}"
-    found = f"{value} ({span}, n = {estimate.n})"
+    n = f"n = {estimate.n}" if estimate.source == "trials" else f"by the scatter of {estimate.n} batch sizes"
+    found = f"{value} ({span}, {n})"
     if estimate.open_because:
         found += f"; {estimate.open_because}"
         if estimate.patience is not None:

@@ -8,7 +8,7 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from parsity.analysis import Estimate, Scaling
+from parsity.analysis import Estimate
 from parsity.report.figures.style import INK, finite
 
 LONG = 9.0
@@ -89,14 +89,6 @@ def interval_handle() -> Line2D:
     return Line2D([], [], color=INK, marker="|", markersize=8, linestyle="none", label="95 % interval (arrow: open)")
 
 
-def critical_batch(scaling: Scaling) -> Estimate:
-    """c1/c2 with the wider of its two intervals; a closed one before an open one."""
-    trials, scatter = scaling.critical_batch, scaling.scatter_critical_batch
-    if trials.closed and scatter.closed:
-        return max(trials, scatter, key=_octaves)
-    return trials if trials.closed or (not scatter.closed and trials.low is not None) else scatter
-
-
 def written(estimate: Estimate) -> str:
     """A value with its interval in words, to three digits."""
     if not finite([estimate.value]):
@@ -113,9 +105,3 @@ def _number(value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return ""
     return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
-
-
-def _octaves(estimate: Estimate) -> float:
-    if not finite([estimate.low]) or estimate.low is None or estimate.high is None:
-        return math.inf
-    return math.log2(estimate.high / estimate.low)

@@ -52,7 +52,7 @@ def draw_ratios(study: StudyAnalysis, goal: float, *, width: Width = "page", hea
                 if point.batch_size in due or (point.batch_size, one.sparsity) in study.unfinished
             }
             unfinished |= hollow
-            label = f"{sparsity_label(one.sparsity)}: mean {written(one.mean)}"
+            label = f"{sparsity_label(one.sparsity)}: mean {written(one.believed_mean)}"
             draw_points(panel, drawn, one.sparsity, look, hollow, label=label)
         panel.set_xlabel("batch size")
         panel.set_ylabel(f"steps / steps at {sparsity_label(against)}" if against else "steps / dense steps")

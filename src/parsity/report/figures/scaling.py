@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from parsity.analysis import CurveAnalysis, StudyAnalysis
-from parsity.report.figures.intervals import critical_batch, draw_bar, draw_interval, interval_handle, room, written
+from parsity.report.figures.intervals import draw_bar, draw_interval, interval_handle, room, written
 from parsity.report.figures.style import (
     FAINT,
     INK,
@@ -142,7 +142,7 @@ def _draw_separate(panel: Axes, curve: CurveAnalysis, look: CurveStyle, unfinish
     low, high = min(fit.batch_sizes), max(fit.batch_sizes)
     xs = [low * (high / low) ** (i / 64) for i in range(65)]
     panel.plot(xs, [fit.steps(x) or math.nan for x in xs], color=INK, linewidth=0.9, zorder=2.5, gid="fit")
-    critical = f"$c_1/c_2$ = {written(critical_batch(fit))}"
+    critical = f"$c_1/c_2$ = {written(fit.believed_critical_batch)}"
     panel.text(0, 1.025, critical, transform=panel.transAxes, fontsize=5.8, va="bottom", color=NOTE)
     panel.set_title(f"rms {fit.residual:.2f} oct", loc="right", pad=11, fontsize=5.8, color=NOTE)
 
@@ -178,7 +178,7 @@ def _draw_critical(
     for place, curve in enumerate(curves):
         if curve.scaling is not None:
             look = looks[curve.sparsity]
-            draw_bar(panel, -place, critical_batch(curve.scaling), colour=look.colour, marker=look.marker)
+            draw_bar(panel, -place, curve.scaling.believed_critical_batch, colour=look.colour, marker=look.marker)
 
 
 def _draw_ideal(panel: Axes, batch_size: float, steps: float) -> None:

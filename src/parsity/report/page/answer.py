@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from parsity.analysis import CurveAnalysis
-from parsity.report.page.findings import Finding, critical_batch
+from parsity.analysis import CurveAnalysis, Estimate
+from parsity.report.page.findings import Finding
 from parsity.report.page.lead import lead
 from parsity.report.page.markup import Html, tag
-from parsity.report.page.numbers import DASH, about, called, counted, factor, interval
+from parsity.report.page.numbers import DASH, about, called, factor, interval, rests_on
 from parsity.report.page.trust import KINDS, reasons, verdict
 from parsity.report.page.words import words
 
@@ -38,13 +38,13 @@ def _critical(finding: Finding) -> Html:
 def _batch(curve: CurveAnalysis) -> tuple[str, str, str]:
     if curve.scaling is None:
         return DASH, "", "fewer than 3 batch sizes reached the goal"
-    found, source = critical_batch(curve.scaling)
+    found = curve.scaling.believed_critical_batch
     if found.value is None:
         return "open", "", found.open_because
     return (
         about(found.value),
         interval(found),
-        f"n = {counted(found.n, 'trial' if source == 'trials' else 'batch size')}",
+        f"n = {rests_on(found)}",
     )
 
 
@@ -57,15 +57,20 @@ def _cost(finding: Finding) -> Html | None:
             measured = f"{min(values):.2f} to {factor(max(values))} measured"
         elif values:
             measured = f"at batch size {one.points[0].batch_size:,} alone"
-        rows.append(_row(called(one.sparsity), factor(one.mean.value), interval(one.mean, "factor"), measured))
+        mean = one.believed_mean
+        rows.append(_row(called(one.sparsity), factor(mean.value), interval(mean, "factor"), measured))
     if not rows:
         return None
-    against = called(finding.ratios[0].against)
+    against, mean = called(finding.ratios[0].against), finding.ratios[0].believed_mean
     note = (
         f"Steps over those of the {against} network: the geometric mean over batch sizes, its 95 % interval from "
-        f"{counted(finding.ratios[0].mean.n, 'trial')} a cell, and the least and the most at any batch size."
+        f"{_basis(mean)}, and the least and the most at any batch size."
     )
     return _card("Cost of sparsity", "How many times as many steps pruned networks take", rows, note)
+
+
+def _basis(mean: Estimate) -> str:
+    return f"{rests_on(mean)} a cell" if mean.source == "trials" else f"how {rests_on(mean)} scatter about a line"
 
 
 def _row(name: str, value: str, bounds: str, more: str) -> Html:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from parsity.analysis import Analysis
 from parsity.report.page.controls import chart
-from parsity.report.page.findings import Finding, critical_batch, headline_goal
+from parsity.report.page.findings import Finding, headline_goal
 from parsity.report.page.markup import Content, Html, tag
 from parsity.report.page.numbers import DASH, about, called, factor, short
 from parsity.report.page.reported import ReportedStudy
@@ -54,7 +54,7 @@ def _critical(finding: Finding, place: int) -> Content:
     scaling = finding.curves[place].scaling
     if scaling is None:
         return DASH
-    found, _ = critical_batch(scaling)
+    found = scaling.believed_critical_batch
     return [about(found.value), tag("span", f" {bracketed(found)}", class_="interval")]
 
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from parsity.analysis import Analysis, Case, CurveAnalysis, Estimate, Ratios, Scaling, StudyAnalysis
+from parsity.analysis import Analysis, Case, CurveAnalysis, Ratios, StudyAnalysis
 from parsity.report.page.reported import ReportedStudy
-
-Source = Literal["trials", "scatter"]
 
 
 @dataclass(frozen=True)
@@ -51,15 +48,3 @@ def headline_goal(study: ReportedStudy, analysis: StudyAnalysis) -> float:
     some = [curve.goal for curve in analysis.curves if any(cell.steps.steps for cell in curve.cells)]
     every = [goal for goal in study.goals if goal in fitted] or [goal for goal in study.goals if goal in some]
     return min(every or study.goals)
-
-
-def critical_batch(scaling: Scaling) -> tuple[Estimate, Source]:
-    """The critical batch with the wider of its intervals: where the formula misfits, only the scatter's shows it."""
-    trials, scatter = scaling.critical_batch, scaling.scatter_critical_batch
-    return (scatter, "scatter") if _width(scatter) > _width(trials) or not trials.closed else (trials, "trials")
-
-
-def _width(estimate: Estimate) -> float:
-    if estimate.low is None or estimate.high is None:
-        return float("inf")
-    return estimate.high / max(estimate.low, 1e-12)

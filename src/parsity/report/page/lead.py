@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from parsity.analysis import CurveAnalysis, Estimate, Ratios
-from parsity.report.page.findings import Finding, critical_batch
+from parsity.report.page.findings import Finding
 from parsity.report.page.markup import Content, Html, join, tag
 from parsity.report.page.numbers import about, counted, percent, times
 from parsity.report.page.trust import reasons, verdict
@@ -41,7 +41,7 @@ def _batches(curve: CurveAnalysis, goal: float) -> Html:
     if curve.scaling is None:
         few = counted(len(measured), "batch size")
         return join(f"For {who}, {few} reached {error}; it takes 3 to say up to where larger batches pay.")
-    found, _ = critical_batch(curve.scaling)
+    found = curve.scaling.believed_critical_batch
     if found.value is None or found.value >= STILL_LINEAR * largest:
         way = f"all the way to {largest:,} images a step, the largest measured"
         return join(f"For {who}, twice the batch takes half the steps to {error} {way}. Where that ends lies beyond.")
@@ -98,9 +98,10 @@ def _spread(one: Ratios) -> str:
 
 
 def _trend(one: Ratios) -> str:
-    if one.slope.below(0):
+    slope = one.believed_slope
+    if slope.below(0):
         return "; less, the larger the batch"
-    return "; more, the larger the batch" if one.slope.above(0) else ""
+    return "; more, the larger the batch" if slope.above(0) else ""
 
 
 def _trust(finding: Finding) -> Html:

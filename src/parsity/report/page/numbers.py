@@ -99,3 +99,8 @@ def duration(seconds: float) -> str:
 
 def _side(value: float | None, form: str) -> str:
     return about(value) if form == "about" else factor(value)
+
+
+def rests_on(estimate: Estimate) -> str:
+    """What its interval is made from, counted."""
+    return counted(estimate.n, "trial" if estimate.source == "trials" else "batch size")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from parsity.analysis import Estimate
-from parsity.report.page.findings import Finding, critical_batch
+from parsity.report.page.findings import Finding
 from parsity.report.page.markup import Content, Html, tag
 from parsity.report.page.numbers import DASH, about, called, factor, measured, percent, short
 from parsity.results import Status
@@ -77,7 +77,7 @@ def _fits(finding: Finding) -> Html | None:
         fit = curve.scaling
         if fit is None:
             continue
-        found, source = critical_batch(fit)
+        found = fit.believed_critical_batch
         useful = curve.landmarks.maximal_useful.value if curve.landmarks is not None else None
         end = curve.landmarks.end_of_linear.value if curve.landmarks is not None else None
         rows.append(
@@ -87,7 +87,7 @@ def _fits(finding: Finding) -> Html | None:
                 about(fit.c2.value),
                 about(found.value),
                 bracketed(found),
-                source,
+                found.source,
                 about(end),
                 about(useful),
                 f"{fit.residual:.2f}",
