@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 from torch import Tensor, nn
@@ -12,6 +12,18 @@ from parsity.extensions import resolve
 
 LabelledBatches = Iterable[tuple[Tensor, Tensor]]
 """Batches of (images, labels), which can be gone through more than once, in the same order."""
+
+
+@runtime_checkable
+class SummedBatches(Protocol):
+    """Batches that know a quicker way to their gradient than autograd."""
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """(images, labels), batch by batch."""
+
+    def summed_gradient(self, network: nn.Module, batches: int | None = None) -> Tensor | None:
+        """Sum over all batches, or the first so many, of the gradient of their mean cross-entropy; None: not here."""
+
 
 CRITERIA = {
     "snip": "parsity.pruning:SNIP",

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from parsity.errors import UsageError
-from parsity.pruning.criterion import LabelledBatches
+from parsity.pruning.criterion import LabelledBatches, SummedBatches
 from parsity.pruning.isolation import isolated
 
 logger = logging.getLogger(__name__)
@@ -38,9 +38,13 @@ def summed_gradient(network: nn.Module, batches: LabelledBatches, *, seed: int =
     The weights are the same for every batch, and a shorter last batch still counts with its mean. Batches are cut
     into slices, weighted so that nothing changes, unless the network mixes the images of a batch (batch norm in
     training mode) or draws random numbers: a quicker way is taken only if it agrees with the plain one on the
-    first batch.
+    first batch. So is the batches' own way, where they have one (`SummedBatches`).
     """
     with isolated(network, seed=seed) as private:
+        if isinstance(batches, SummedBatches) and _agrees(private, batches):
+            found = batches.summed_gradient(private)
+            if found is not None:
+                return found
         way: _Way | None = None
         # The gradients add up in place, where autograd keeps them.
         for images, labels in batches:
@@ -72,10 +76,23 @@ def _quickest_way(network: nn.Module, images: Tensor, labels: Tensor) -> _Way:
             # The plain way has just worked; `view` on channels-last activations, for one, does not.
             logger.debug("%s is not possible here: %s", way, error)
             continue
-        if torch.linalg.vector_norm(fast - plain) <= _AGREEMENT * torch.linalg.vector_norm(plain):
+        if _close(fast, plain):
             return way
         logger.debug("%s does not give the plain gradient; the network mixes images or is random", way)
     return _PLAIN
+
+
+def _agrees(network: nn.Module, batches: SummedBatches) -> bool:
+    """Whether the batches' own way gives the plain gradient of the first one."""
+    own = batches.summed_gradient(network, 1)
+    if own is None:
+        return False
+    plain = _trial(network, *prepare(network, *next(iter(batches))), way=_PLAIN)
+    return _close(own, plain)
+
+
+def _close(found: Tensor, plain: Tensor) -> bool:
+    return bool(torch.linalg.vector_norm(found - plain) <= _AGREEMENT * torch.linalg.vector_norm(plain))
 
 
 def _trial(network: nn.Module, images: Tensor, labels: Tensor, *, way: _Way) -> Tensor:
