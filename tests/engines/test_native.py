@@ -221,6 +221,97 @@ def test_bit_equal_in_parts_and_again(density, size):
         assert not whole.snapshot().slots[0][~mask].any()
 
 
+# Channels whose gradient is zero for a whole slice are skipped, and nobody can tell from the numbers.
+CANVAS = (2, 14, 13)
+
+
+def network_of(form: str) -> nn.Sequential:
+    """Three convolutions; the second is followed by a pooling, or strides, or neither."""
+    torch.manual_seed(7)
+    second = {
+        "plain": [nn.Conv2d(18, 20, 3, padding=1), nn.ReLU()],
+        "pooled": [nn.Conv2d(18, 20, 3), nn.ReLU(), nn.MaxPool2d(2)],
+        "strided": [nn.Conv2d(18, 20, 3, stride=2, padding=1), nn.ReLU()],
+    }[form]
+    modules = [nn.Conv2d(2, 18, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), *second, nn.Conv2d(20, 17, 2), nn.ReLU()]
+    with torch.no_grad():
+        _, channels, height, width = nn.Sequential(*modules)(torch.zeros(1, *CANVAS)).shape
+    return nn.Sequential(*modules, nn.Flatten(), nn.Linear(channels * height * width, CLASSES))
+
+
+def kill(model: nn.Sequential, which: str) -> torch.Tensor:
+    """Let biases hold some of every convolution's channels at zero; return which parameters are their filters'."""
+    filters = []
+    for parameter in model.parameters():
+        filters.append(torch.zeros(parameter.shape, dtype=torch.bool))
+        if parameter.dim() == 4:
+            dead = torch.zeros(len(parameter), dtype=torch.bool)
+            dead[{"none": slice(0), "one": slice(3, 4), "half": slice(0, None, 2), "all": slice(None)}[which]] = True
+            filters[-1][dead] = True
+        elif len(parameter) != CLASSES and parameter.dim() == 1:
+            parameter.data[dead] = -1000
+    return torch.cat([part.flatten() for part in filters])
+
+
+def survivors(model: nn.Sequential, density: float) -> torch.Tensor:
+    parts = []
+    generator = torch.Generator().manual_seed(5)
+    for parameter in model.parameters():
+        part = torch.rand(parameter.shape, generator=generator) < density
+        parts.append((part if parameter.dim() > 1 else torch.ones_like(part)).flatten())
+    return torch.cat(parts)
+
+
+@pytest.mark.parametrize("size", [1, 3, 16, 19, 40])
+@pytest.mark.parametrize("density", [None, 0.35, 0.1])
+@pytest.mark.parametrize("which", ["none", "one", "half", "all"])
+@pytest.mark.parametrize("form", ["plain", "pooled", "strided"])
+def test_skipping_dead_channels_changes_nothing(form, which, density, size):
+    model, data = network_of(form), dataset(CANVAS)
+    filters = kill(model, which)
+    mask = None if density is None else survivors(model, density)
+    images = torch.randint(0, 40, (size,), generator=torch.Generator().manual_seed(size))
+    if mask is not None:
+        # Pruned, these filters are in no list, so that there is nothing to skip: the same to the last bit.
+        engine, weights = NativeEngine(model, data), flat(model)
+        loss, gradient = engine.replica(beginning(weights), mask=mask).gradient(images)
+        pruned_loss, pruned = engine.replica(beginning(weights), mask=mask & ~filters).gradient(images)
+        assert loss == pruned_loss
+        assert torch.equal(gradient, pruned)
+    assert_agrees(model, data, mask, images)
+
+
+@pytest.mark.parametrize("density", [None, 0.1])
+@pytest.mark.parametrize("form", ["plain", "pooled", "strided"])
+@pytest.mark.parametrize("instruction_set", runnable() or ["baseline"])
+def test_dead_channels_on_every_instruction_set(instruction_set, form, density):
+    model = network_of(form)
+    kill(model, "half")
+    mask = None if density is None else survivors(model, density)
+    assert_agrees(model, dataset(CANVAS), mask, torch.arange(19), instruction_set=instruction_set)
+
+
+@pytest.mark.parametrize("density", [None, 0.35])
+def test_shortcuts_keep_what_others_wrote(density):
+    """A dead layer leaves its input's gradient alone where a shortcut has written to it."""
+
+    class Shortcut(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = nn.Conv2d(2, 18, 3, padding=1), nn.Conv2d(18, 18, 3, padding=1)
+            self.linear = nn.Linear(18, CLASSES)
+
+        def forward(self, images):
+            hidden = torch.relu(self.first(images))
+            return self.linear((torch.relu(self.second(hidden)) + hidden).mean((2, 3)))
+
+    torch.manual_seed(1)
+    model = Shortcut()
+    model.second.bias.data[:] = -1000
+    mask = None if density is None else survivors(model, density)
+    assert_agrees(model, dataset(CANVAS), mask, torch.arange(19))
+
+
 class Slow:
     """An optimiser of one's own: the same arithmetic, but nothing compiled knows its type."""
 

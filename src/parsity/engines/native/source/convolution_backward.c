@@ -1,7 +1,7 @@
 /* Convolutions, backward. */
 #include "convolution.h"
+#include "input_gradient.h"
 #include "sparse.h"
-#include "strided.h"
 #include "winners.h"
 
 /* Rows of an output's gradient and what they see of some input channels should share the first cache. */
@@ -55,9 +55,10 @@ void convolution_end(const struct pass *pass, int index) {
     for (int64_t i = 0; i < plan->count; i++) own[plan->packed ? i : entry[i]] += copy[plan->packed ? entry[i] : i];
 }
 
-static void bias_gradient(const struct plane *gradient, int images, float *sums) {
+static void bias_gradient(const struct plane *gradient, int images, const bool *alive, float *sums) {
     const int floats = gradient->width * images, whole = floats / LANES * LANES;
     for (int c = 0; c < gradient->channels; c++) {
+        if (!alive[c]) continue;
         vec sum = {0};
         for (int y = 0; y < gradient->height; y++) {
             const float *from = at(gradient, images, c, y, 0);
@@ -68,15 +69,15 @@ static void bias_gradient(const struct plane *gradient, int images, float *sums)
     }
 }
 
-/* Rows [first, end) of some channels' gradient before the pooling; `first` is even. */
-static void unpool(const struct pass *pass, int index, int channel, int channels, int first, int end, float *to,
-                   ptrdiff_t to_channel, ptrdiff_t to_row) {
+/* Rows [first, end) of some channels' gradient before the pooling; `first` is even. What is dead is left as it was. */
+static void unpool(const struct pass *pass, int index, int channel, int channels, bool all, int first, int end,
+                   float *to, ptrdiff_t to_channel, ptrdiff_t to_row) {
     const struct network *network = pass->network;
     const struct layer *layer = &network->layers[index];
     const struct plane *pooled = &network->values[layer->output].gradient;
     const int images = pass->images;
     for (int c = 0; c < channels; c++)
-        for (int y = first; y < end; y += 2) {
+        for (int y = first; y < end && (all || network->alive[channel + c]); y += 2) {
             float *row = to + c * to_channel + (y - first) * to_row;
             const ptrdiff_t code = (ptrdiff_t)(channel + c) * pooled->height + y / 2;
             if (y / 2 < pooled->height)
@@ -88,15 +89,22 @@ static void unpool(const struct pass *pass, int index, int channel, int channels
         }
 }
 
-/* Add what rows [first, end) of output channels [output, output + outputs) say; `job->out` holds just these. */
+/* Add what rows [first, end) of output channels [output, output + outputs) say; `job->out` holds just these. The dead
+ * have nothing to say. */
 static void weight_gradient(const struct pass *pass, int index, const struct gather *job, int output, int outputs,
                             int first, int end) {
     const struct layer_plan *plan = &pass->plan->layers[index];
     struct gather part = *job;
     part.in += first * job->in_row;
     part.rows = end - first;
+    const bool *alive = pass->network->alive + output;
     if (!passes_of(pass, index).weight) {
-        gather_weight_gradient(&part, outputs, gradient_of(pass, index, false) + output * job->weight_out);
+        for (int o = 0, beyond; o < outputs; o = beyond) {
+            for (beyond = o; beyond < outputs && alive[beyond] == alive[o]; beyond++) continue;
+            part.out = job->out + o * job->out_channel;
+            if (alive[o])
+                gather_weight_gradient(&part, beyond - o, gradient_of(pass, index, false) + (output + o) * job->weight_out);
+        }
         return;
     }
     const struct survivors *survivors = &plan->survivors;
@@ -109,6 +117,7 @@ static void weight_gradient(const struct pass *pass, int index, const struct gat
         const int from = part.rows * i / blocks, to = part.rows * (i + 1) / blocks;
         for (int c = 0; c < job->in_channels; c += block)
             for (int o = 0; o < outputs; o++) {
+                if (!alive[o]) continue;
                 const int32_t *start = survivors->start + (ptrdiff_t)(output + o) * job->in_channels;
                 const int beyond = c + block < job->in_channels ? c + block : job->in_channels;
                 visit_weight_gradient(part.out + o * job->out_channel + from * job->out_row, job->out_row,
@@ -119,126 +128,6 @@ static void weight_gradient(const struct pass *pass, int index, const struct gat
     }
 }
 
-/* The positions of an input that one combination of kernel rows and columns meets: every stride-th. Its gradient is a
- * gather of stride one from the output's gradient. */
-struct phase {
-    int from_y, from_x; /* the first such position */
-    int y, x;           /* where the gather begins in the output's gradient */
-    int rows, columns;
-    float *out;
-    ptrdiff_t out_channel, out_row;
-    bool adds;
-};
-
-static void dense_phase(const struct pass *pass, int index, const struct plane *full, const struct phase *phase) {
-    const struct layer *layer = &pass->network->layers[index];
-    const int inputs = pass->network->values[layer->input].activation.channels;
-    const int images = pass->images, kernel = layer->kernel_height * layer->kernel_width;
-    const int stride_y = layer->stride_height, stride_x = layer->stride_width;
-    struct tap taps[MAXIMUM_TAPS];
-    int first_tap[phase->rows], end_tap[phase->rows], count = 0;
-    for (int q = 0; q < phase->rows; q++) first_tap[q] = MAXIMUM_TAPS, end_tap[q] = 0;
-    for (int y = (phase->from_y + layer->top) % stride_y; y < layer->kernel_height; y += stride_y)
-        for (int x = (phase->from_x + layer->left) % stride_x; x < layer->kernel_width; x += stride_x, count++) {
-            for (int q = 0; q < phase->rows; q++) {
-                const int met = phase->y + q - y / stride_y;
-                if (met < 0 || met >= full->height) continue;
-                if (count < first_tap[q]) first_tap[q] = count;
-                end_tap[q] = count + 1;
-            }
-            taps[count].in = -(ptrdiff_t)images * (y / stride_y * full->columns + x / stride_x);
-            taps[count].weight = y * layer->kernel_width + x;
-        }
-    for (int q = 0; q < phase->rows; q++)
-        if (first_tap[q] > end_tap[q]) first_tap[q] = end_tap[q];
-    const struct gather job = {.in = at(full, images, 0, phase->y, phase->x),
-                               .in_channel = channel_pitch(full, images),
-                               .in_row = row_pitch(full, images),
-                               .in_channels = full->channels,
-                               .out = phase->out,
-                               .out_channel = phase->out_channel,
-                               .out_row = phase->out_row,
-                               .rows = phase->rows,
-                               .row_floats = phase->columns * images,
-                               .weights = weights_of(pass, index, false),
-                               .weight_in = (ptrdiff_t)kernel * inputs,
-                               .weight_out = kernel,
-                               .taps = taps,
-                               .tap_count = count,
-                               .first_tap = first_tap,
-                               .end_tap = end_tap,
-                               .adds = phase->adds};
-    gather_rows(&job, inputs, 0, phase->rows);
-}
-
-static void sparse_phase(const struct pass *pass, int index, const struct plane *full, const struct phase *phase) {
-    const struct layer *layer = &pass->network->layers[index];
-    const struct transposed *list = &pass->plan->layers[index].transposed;
-    const int inputs = pass->network->values[layer->input].activation.channels, images = pass->images;
-    const ptrdiff_t pitch = (ptrdiff_t)list->blocks * list->rows;
-    const ptrdiff_t number = (ptrdiff_t)phase->from_y * layer->stride_width + phase->from_x;
-    const struct visit visit = {.in = at(full, images, 0, phase->y, phase->x),
-                                .in_row = row_pitch(full, images),
-                                .images = images,
-                                .out = phase->out,
-                                .out_channel = phase->out_channel,
-                                .out_row = phase->out_row,
-                                .outputs = inputs,
-                                .row_floats = phase->columns * images,
-                                .weights = pass->network->transposed + layer->weights,
-                                .position = list->position,
-                                .start = list->start + number * inputs * pitch,
-                                .pitch = (int)pitch,
-                                .adds = phase->adds};
-    const int most = transposed_rows(visit.row_floats, inputs), tiles = (phase->rows + most - 1) / most;
-    for (int tile = 0; tile < tiles; tile++) {
-        const int row = phase->rows * tile / tiles, end = phase->rows * (tile + 1) / tiles;
-        /* Kernel rows that would meet nothing but the border are left out. */
-        int from = phase->y + row - (full->height - 1), to = phase->y + end;
-        if (from < 0) from = 0;
-        if (to > list->rows) to = list->rows;
-        if (to < from) to = from = 0;
-        for (int piece = 0; piece < visit_pieces(visit.row_floats); piece++)
-            for (int block = 0; block < list->blocks; block++)
-                visit_tile(&visit, row, end - row, piece, block * list->rows + from, block * list->rows + to,
-                           block == 0, block == list->blocks - 1);
-    }
-}
-
-/* in.gradient (+)= the transposed convolution of `full`. */
-static void input_gradient(const struct pass *pass, int index, const struct plane *full) {
-    const struct network *network = pass->network;
-    const struct layer *layer = &network->layers[index];
-    const struct plane *in = &network->values[layer->input].gradient;
-    const bool sparse = passes_of(pass, index).input;
-    const int images = pass->images, stride_y = layer->stride_height, stride_x = layer->stride_width;
-    for (int from_y = 0; from_y < stride_y && from_y < in->height; from_y++)
-        for (int from_x = 0; from_x < stride_x && from_x < in->width; from_x++) {
-            struct phase phase = {.from_y = from_y,
-                                  .from_x = from_x,
-                                  .y = (from_y + layer->top) / stride_y,
-                                  .x = (from_x + layer->left) / stride_x,
-                                  .rows = (in->height - from_y + stride_y - 1) / stride_y,
-                                  .columns = (in->width - from_x + stride_x - 1) / stride_x,
-                                  .out = at(in, images, 0, from_y, 0),
-                                  .out_channel = channel_pitch(in, images),
-                                  .out_row = row_pitch(in, images) * stride_y,
-                                  .adds = network->adds[index]};
-            if (stride_x > 1) {
-                phase.out = network->scratch, phase.adds = false;
-                phase.out_row = (ptrdiff_t)phase.columns * images;
-                phase.out_channel = phase.rows * phase.out_row;
-            }
-            (sparse ? sparse_phase : dense_phase)(pass, index, full, &phase);
-            if (stride_x == 1) continue;
-            for (int c = 0; c < in->channels; c++)
-                for (int q = 0; q < phase.rows; q++)
-                    strided(at(in, images, c, from_y + q * stride_y, from_x), (ptrdiff_t)stride_x * images,
-                            phase.out + c * phase.out_channel + q * phase.out_row, images, phase.columns, images,
-                            network->adds[index], 1);
-        }
-}
-
 void convolution_backward(const struct pass *pass, int index) {
     const struct network *network = pass->network;
     const struct layer *layer = &network->layers[index];
@@ -246,8 +135,15 @@ void convolution_backward(const struct pass *pass, int index) {
     const struct value *out = &network->values[layer->output];
     const int images = pass->images, channels = out->gradient.channels;
     const bool wanted = network->values[layer->input].wanted;
-    if (layer->rectified) mask_gradient(out, images);
-    if (plan->bias >= 0) bias_gradient(&out->gradient, images, pass->gradient + plan->bias);
+    bool *alive = network->alive, any = false;
+    memset(alive, true, channels * sizeof *alive);
+    if (layer->rectified) mask_gradient(out, images, alive);
+    for (int o = 0; o < channels; o++) any |= alive[o];
+    if (!any) {
+        if (wanted) begin_gradient(&network->values[layer->input].gradient, images, network->adds[index]);
+        return;
+    }
+    if (plan->bias >= 0) bias_gradient(&out->gradient, images, alive, pass->gradient + plan->bias);
     if (uses_winners(pass, index)) {
         winners_backward(pass, index);
         return;
@@ -265,7 +161,7 @@ void convolution_backward(const struct pass *pass, int index) {
             for (int y = 0; y < layer->full_height; y += strip) {
                 const int count = channels - o < 4 ? channels - o : 4;
                 const int end = y + strip < layer->full_height ? y + strip : layer->full_height;
-                unpool(pass, index, o, count, y, end, job.out, job.out_channel, job.out_row);
+                unpool(pass, index, o, count, false, y, end, job.out, job.out_channel, job.out_row);
                 weight_gradient(pass, index, &job, o, count, y, end);
             }
         return;
@@ -274,7 +170,8 @@ void convolution_backward(const struct pass *pass, int index) {
     job.out_channel = channel_pitch(&full, images), job.out_row = row_pitch(&full, images);
     if (layer->pooled) {
         clear_border(&full, images);
-        unpool(pass, index, 0, channels, 0, layer->full_height, job.out, job.out_channel, job.out_row);
+        const bool all = !leaves_out_the_dead(pass, index);
+        unpool(pass, index, 0, channels, all, 0, layer->full_height, job.out, job.out_channel, job.out_row);
     }
     weight_gradient(pass, index, &job, 0, channels, 0, layer->full_height);
     if (wanted) input_gradient(pass, index, &full);

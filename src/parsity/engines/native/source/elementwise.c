@@ -18,19 +18,31 @@ void clear_border(const struct plane *plane, int images) {
         }
 }
 
-void mask_gradient(const struct value *value, int images) {
+void begin_gradient(const struct plane *plane, int images, bool adds) {
+    if (adds) return;
+    for (int c = 0; c < plane->channels; c++)
+        for (int y = 0; y < plane->height; y++)
+            memset(at(plane, images, c, y, 0), 0, (size_t)plane->width * images * sizeof(float));
+}
+
+void mask_gradient(const struct value *value, int images, bool *alive) {
     const struct plane *out = &value->activation, *gradient = &value->gradient;
     const int floats = out->width * images;
-    for (int c = 0; c < out->channels; c++)
+    for (int c = 0; c < out->channels; c++) {
+        ivec any = {0};
         for (int y = 0; y < out->height; y++) {
             const float *passed = at(out, images, c, y, 0);
             float *to = at(gradient, images, c, y, 0);
             for (int i = 0; i < floats; i += LANES) {
-                int lanes = floats - i < LANES ? floats - i : LANES;
-                store_lanes(to + i, keep(~(load_lanes(passed + i, lanes) <= (vec){0}), load_lanes(to + i, lanes)),
-                            lanes);
+                const int lanes = floats - i < LANES ? floats - i : LANES;
+                const vec left = keep(~(load_lanes(passed + i, lanes) <= (vec){0}), load_lanes(to + i, lanes));
+                any |= (ivec)left;
+                store_lanes(to + i, left, lanes);
             }
         }
+        /* All but the sign: not-a-number is something, and minus zero is nothing. */
+        if (alive) alive[c] = any_lane(any & INT32_MAX);
+    }
 }
 
 void relu_forward(const struct pass *pass, int index) {

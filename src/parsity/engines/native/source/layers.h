@@ -61,8 +61,11 @@ void padding_backward(const struct pass *pass, int layer);
 void mean_forward(const struct pass *pass, int layer);
 void mean_backward(const struct pass *pass, int layer);
 
-/* Set a gradient to zero where its ReLU gave zero. */
-void mask_gradient(const struct value *value, int images);
+/* Set a gradient to zero where its ReLU gave zero, and say of each channel, unless `alive` is NULL, whether anything is
+ * left of it. */
+void mask_gradient(const struct value *value, int images, bool *alive);
+/* A gradient that begins at zero, unless a later layer has written to it already and this one adds. */
+void begin_gradient(const struct plane *plane, int images, bool adds);
 
 /* The 2 x 2 max-pool that follows a convolution, on rows that are still warm. */
 void pool_pair(const float *upper, const float *lower, const struct lane_map *maps, int width, int images,

@@ -160,7 +160,7 @@ void linear_backward(const struct pass *pass, int index) {
     const struct value *in = &network->values[layer->input], *out = &network->values[layer->output];
     const int images = pass->images, features = features_of(&in->activation), outputs = out->gradient.channels;
     const ptrdiff_t pitch = feature_pitch(&in->activation);
-    if (layer->rectified) mask_gradient(out, images);
+    if (layer->rectified) mask_gradient(out, images, NULL);
     float *rows = network->scratch, *before = network->packed;
     transpose_in(&in->activation, images, rows);
 

@@ -64,6 +64,9 @@ struct network {
     float *packed;   /* a second such */
     float *copied_weights, *copied_gradient; /* of layers some passes of which are sparse and others not */
     float *transposed;                       /* weights of sparse layers in the order of their transposed lists */
+    bool *alive;     /* per channel, of the layer a backward pass is at: is any of its gradient other than zero? */
+    int32_t *living_start, *living_position; /* transposed lists of one slice, without the dead */
+    float *living_weights;
     void *memory; /* all of the above live in it */
     size_t memory_bytes;
 };

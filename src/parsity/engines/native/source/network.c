@@ -100,14 +100,23 @@ static void lay_out(struct network *network, struct arena *arena) {
                                                 : 0;
         if (own > scratch) scratch = own;
     }
-    size_t lists = 0;
-    for (int i = 0; i < network->layer_count; i++)
+    size_t lists = 0, runs = 0, channels = 0;
+    for (int i = 0; i < network->layer_count; i++) {
         if (winners_suit(network, i) && winners_lists(network, i) > lists) lists = winners_lists(network, i);
+        if (network->layers[i].kind != CONVOLUTION) continue;
+        const size_t outputs = (size_t)network->values[network->layers[i].output].activation.channels;
+        if (outputs > channels) channels = outputs;
+        if (transposed_runs(network, i) > runs) runs = transposed_runs(network, i);
+    }
     network->scratch = take_floats(arena, scratch * slice);
     network->packed = take_floats(arena, scratch * slice);
     network->copied_weights = take_floats(arena, (size_t)network->parameter_count);
     network->copied_gradient = take_floats(arena, (size_t)network->parameter_count);
     network->transposed = take_floats(arena, (size_t)network->parameter_count);
+    network->alive = take(arena, channels * sizeof(bool));
+    network->living_start = take(arena, (runs + 1) * sizeof(int32_t));
+    network->living_position = take(arena, ((size_t)network->parameter_count + 1) * sizeof(int32_t));
+    network->living_weights = take_floats(arena, (size_t)network->parameter_count);
     struct winner *winners = take(arena, lists * (2 * slice + 1) * sizeof *winners);
     for (int i = 0; i < network->layer_count; i++) {
         if (!winners_suit(network, i)) continue;

@@ -37,6 +37,7 @@ void plan_free(struct plan *plan) {
         free(plan->layers[i].survivors.start), free(plan->layers[i].survivors.position);
         free(plan->layers[i].survivors.entry), free(plan->layers[i].transposed.start);
         free(plan->layers[i].transposed.position), free(plan->layers[i].transposed.source);
+        free(plan->layers[i].transposed.output);
     }
     free(plan->layers);
     free(plan->index);
@@ -69,6 +70,12 @@ static bool list_survivors(const struct network *network, int index, const uint8
     return true;
 }
 
+size_t transposed_runs(const struct network *network, int index) {
+    const struct layer *layer = &network->layers[index];
+    return (size_t)layer->stride_height * layer->stride_width * network->values[layer->input].activation.channels *
+           network->values[layer->output].activation.channels * ceiling(layer->kernel_height, layer->stride_height);
+}
+
 static bool list_transposed(const struct network *network, int index, struct layer_plan *plan) {
     const struct layer *layer = &network->layers[index];
     const struct plane *in = &network->values[layer->input].gradient;
@@ -88,7 +95,8 @@ static bool list_transposed(const struct network *network, int index, struct lay
     list->start = calloc(runs + 2, sizeof(int32_t));
     list->position = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
     list->source = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
-    if (!list->start || !list->position || !list->source) return false;
+    list->output = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
+    if (!list->start || !list->position || !list->source || !list->output) return false;
 
     /* A counting sort: sizes of the runs, where they begin, then each survivor to its place. */
     const int taps = layer->kernel_height * layer->kernel_width;
@@ -108,7 +116,7 @@ static bool list_transposed(const struct network *network, int index, struct lay
             }
             const int32_t place = list->start[run + 1]++;
             list->position[place] = o * full.rows * full.columns - y / stride_y * full.columns - x / stride_x;
-            list->source[place] = i;
+            list->source[place] = i, list->output[place] = o;
         }
         if (pass == 0)
             for (size_t run = 2; run < runs + 2; run++) list->start[run] += list->start[run - 1];

@@ -20,7 +20,10 @@ struct transposed {
     int32_t *start;          /* [phase][input channel][block][row], and one more at the end */
     int32_t *position;       /* of the gradient it meets */
     int32_t *source;         /* which survivor it is */
+    int32_t *output;         /* whose gradient it meets */
 };
+/* At most so many runs, whatever the mask. */
+size_t transposed_runs(const struct network *network, int layer);
 
 /* Rows in a tile of the input's gradient. */
 int transposed_rows(int row_floats, int inputs);
@@ -48,6 +51,5 @@ struct plan {
 };
 
 struct passes plan_passes(const struct network *network, const struct plan *plan, int layer, int images);
-
 
 #endif

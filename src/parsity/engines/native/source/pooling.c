@@ -140,14 +140,6 @@ void max_pool_forward(const struct pass *pass, int index) {
             }
 }
 
-/* in.gradient is cleared first unless an earlier layer of the backward pass has written it. */
-static void begin_gradient(const struct plane *plane, int images, bool adds) {
-    if (adds) return;
-    for (int c = 0; c < plane->channels; c++)
-        for (int y = 0; y < plane->height; y++)
-            memset(at(plane, images, c, y, 0), 0, (size_t)plane->width * images * sizeof(float));
-}
-
 void max_pool_backward(const struct pass *pass, int index) {
     const struct layer *layer = &pass->network->layers[index];
     const struct plane *in = &pass->network->values[layer->input].gradient;

@@ -90,6 +90,14 @@ INLINE vec choose(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) 
 /* Not-a-number is not below zero, so it stays. */
 INLINE vec rectify(vec value) { return keep(~(value < (vec){0}), value); }
 
+/* Is any lane other than zero? */
+INLINE bool any_lane(ivec value) {
+    int32_t lane[LANES], any = 0;
+    memcpy(lane, &value, sizeof lane);
+    for (int i = 0; i < LANES; i++) any |= lane[i];
+    return any != 0;
+}
+
 /* Lane i is lane index[i] of `low` and, above it, `high`. */
 INLINE vec pick(vec low, vec high, ivec index) {
 #if defined(__AVX512F__)

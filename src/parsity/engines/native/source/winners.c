@@ -143,6 +143,11 @@ static void list_winners(const struct pass *pass, int index, int group) {
     const uint8_t *code = network->codes[index];
     struct winner *lists[groups];
     for (int o = 0; o < out->channels; o++) {
+        if (!network->alive[o]) {
+            for (int g = 0; g < groups; g++) winners->counts[g * out->channels + o] = 0;
+            code += (ptrdiff_t)windows * images;
+            continue;
+        }
         for (int g = 0; g < groups; g++)
             lists[g] = winners->lists + ((ptrdiff_t)g * out->channels + o) * group * windows;
         for (int y = 0; y < out->height; y++) {
