@@ -30,13 +30,16 @@ def a_state(number: int, seed: int = 0) -> TrialState:
         test_errors={0.02: 0.018},
         log=(LogEntry(16, 0.5, 0.1),),
         losses=(0.1, 0.2),
+        seconds=1.5,
     )
 
 
 def equal(a: TrialState, b: TrialState) -> bool:
     tensors = [(a.memory, b.memory), (a.snapshot.weights, b.snapshot.weights)]
     tensors += list(zip(a.snapshot.slots + a.snapshot.buffers, b.snapshot.slots + b.snapshot.buffers, strict=True))
-    values = [(s.number, s.step, s.outcomes, s.images_looked_at, s.test_errors, s.log, s.losses) for s in (a, b)]
+    values = [
+        (s.number, s.step, s.outcomes, s.images_looked_at, s.test_errors, s.log, s.losses, s.seconds) for s in (a, b)
+    ]
     return values[0] == values[1] and all(torch.equal(x, y) and x.dtype == y.dtype for x, y in tensors)
 
 

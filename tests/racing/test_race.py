@@ -138,6 +138,31 @@ def test_interrupted_at_any_moment_and_resumed(work, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["race"]
 
 
+def test_what_was_spent_before_an_interruption_is_remembered(work, tmp_path):
+    cell = Cell(workload=work, batch_size=8, sparsity=0.0)
+    seen = []
+
+    def pause():
+        if len(seen) == 20:
+            raise StopHereError
+
+    shard = Shard(cell=cell, numbers=range(1, 4), checkpoint=tmp_path / "race", pause=pause, watch=seen.append)
+    with pytest.raises(StopHereError):
+        shard.run()
+    first = next(runner for runner in seen if runner is not None)
+    assert first.images_before == 0
+    spent, images = {trial.number: trial.seconds for trial in first.trials}, first.images
+    assert all(seconds > 0 for seconds in spent.values())
+    assert images > 0
+    seen.clear()
+    shard.pause = lambda: None
+    results = shard.run()
+    second = next(runner for runner in seen if runner is not None)
+    assert second.images_before == images
+    assert second.images > images
+    assert all(result.seconds > spent[result.number] for result in results)
+
+
 @pytest.mark.parametrize("moment", [1, 7, 30])
 def test_interrupted_in_the_middle_of_a_step(work, tmp_path, monkeypatch, moment):
     """Ctrl-C may come when weights have moved on and the count of steps has not: that state must not be saved."""

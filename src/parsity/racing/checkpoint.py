@@ -56,6 +56,7 @@ def save_checkpoint(
                 "test_errors": list(state.test_errors.items()),
                 "log": [[e.step, e.training_loss, e.validation_error] for e in state.log],
                 "losses": list(state.losses),
+                "seconds": state.seconds,
             }
         )
     body = json.dumps({"identity": identity, "trials": trials}).encode() + b"\n" + b"".join(vectors)
@@ -124,6 +125,7 @@ def _states(trials: list[Any], vectors: bytes, masks: Mapping[int, Tensor | None
                 dict(trial["test_errors"]),
                 tuple(LogEntry(*entry) for entry in trial["log"]),
                 tuple(trial["losses"]),
+                trial.get("seconds", 0.0),  # files of older versions have none
             )
         )
     return states

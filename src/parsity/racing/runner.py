@@ -6,7 +6,6 @@ the other, a single unlucky trial would burn the whole step limit. With patience
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 from parsity.racing.bounds import Bounds
@@ -35,7 +34,7 @@ class Runner:
         self._on_complete = on_complete or (lambda trial, goal: None)
         # Called every few thousand images, between steps, when every trial can be saved; it may raise to stop.
         self._pause = pause or (lambda: None)
-        self.seconds = dict.fromkeys((trial.number for trial in trials), 0.0)
+        self.images_before = self.images  # what the trials brought from a checkpoint
         for trial in self.trials:
             self._announce(trial, ())
 
@@ -61,9 +60,7 @@ class Runner:
 
     def _work(self, trial: Trial) -> None:
         pending = trial.pending
-        started = time.perf_counter()
         trial.work()
-        self.seconds[trial.number] += time.perf_counter() - started
         self._announce(trial, tuple(goal for goal in pending if goal in trial.outcomes))
         self._pause()
 
@@ -74,6 +71,11 @@ class Runner:
                     self._on_complete(trial, goal)
                 self._bounds.offer(goal, outcome.step)
 
+    @property
+    def images(self) -> int:
+        """How many images the trials have trained on or looked at."""
+        return sum(trial.images for trial in self.trials)
+
     def results(self) -> tuple[TrialResult, ...]:
         """The trials' results so far, not yet settled against the other runners'."""
         return tuple(
@@ -83,7 +85,7 @@ class Runner:
                 outcomes=dict(trial.outcomes),
                 steps=trial.step,
                 images_looked_at=trial.images_looked_at,
-                seconds=self.seconds[trial.number],
+                seconds=trial.seconds,
                 test_errors=dict(trial.test_errors),
                 log=tuple((entry.step, entry.training_loss, entry.validation_error) for entry in trial.log),
                 step_seconds=trial.step_seconds,

@@ -41,6 +41,7 @@ class Running:
     started: float = field(default_factory=time.monotonic)
     step: int = 0
     images: int = 0
+    images_before: int = 0
 
     @property
     def left(self) -> float:
@@ -158,7 +159,7 @@ class Driver:
     @property
     def images(self) -> int:
         """Images trained on or looked at since this driver began, in all tasks."""
-        return self._images_done + sum(running.images for running in self.running.values())
+        return self._images_done + sum(running.images - running.images_before for running in self.running.values())
 
     @property
     def eta(self) -> Eta:
@@ -213,7 +214,7 @@ class Driver:
             return  # the late word of a task that was given up
         match event:
             case Progressed():
-                running.step, running.images = event.step, event.images
+                running.step, running.images, running.images_before = event.step, event.images, event.images_before
             case Reached():
                 self._share(running.task, event.goal, event.step)
             case Chosen():
@@ -255,7 +256,9 @@ class Driver:
         forget_checkpoint(self._folder, task.cell, task.trials)
         del self.running[event.task]
         self._images_done += sum(r.steps * task.batch_size + r.images_looked_at for r in event.results)
-        self._seconds[task.cell] = self._seconds.get(task.cell, 0.0) + event.seconds
+        self._images_done -= running.images_before
+        seconds = sum(result.seconds for result in event.results)  # over all runs, so as to learn what a cell takes
+        self._seconds[task.cell] = self._seconds.get(task.cell, 0.0) + seconds
         if not any(piece.cell == task.cell for piece in self.waiting) and not any(
             other.task.cell == task.cell for other in self.running.values()
         ):

@@ -40,6 +40,7 @@ class News(LocalBounds):
             Progressed(
                 task=self._task.number,
                 step=min((trial.step for trial in trials if trial.pending), default=0),
-                images=sum(trial.images_trained_on + trial.images_looked_at for trial in trials),
+                images=runner.images if runner is not None else 0,
+                images_before=runner.images_before if runner is not None else 0,
             )
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -28,7 +27,6 @@ class RankedTask:
 
     def run(self, group: Group, say: Say) -> Finished | Stopped:
         """Race the task's trials together; told to stop, leave a checkpoint."""
-        started = time.perf_counter()
         task, setting = self.task, self.setting
         spec = StudySpec.from_json(setting.spec)
         cell = ParallelCell(
@@ -74,7 +72,6 @@ class RankedTask:
             results=tuple(replace(result, bytes_per_step=sent) for result in results),
             engine=cell.engine.inner.name,
             mask_digests={number: mask.digest for number, mask in shard.masks.items()},
-            seconds=time.perf_counter() - started,
         )
 
 

@@ -51,11 +51,15 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class Progressed:
-    """A task is alive and this far: its slowest trial's step, and the images it has trained on or looked at."""
+    """A task is alive and this far: its slowest trial's step, and the images it has trained on or looked at.
+
+    ``images_before`` of them were in the checkpoint that it goes on from.
+    """
 
     task: int
     step: int
     images: int
+    images_before: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +87,6 @@ class Finished:
     results: tuple[TrialResult, ...]
     engine: str
     mask_digests: Mapping[int, str]
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -53,7 +52,6 @@ class Bench:
 
     def run(self, task: Task) -> Finished:
         """Race the task's trials; raising from ``poll`` leaves a checkpoint, from which the same task goes on."""
-        started = time.perf_counter()
         checkpoint = checkpoint_path(self._setting.folder, task.cell, task.trials)
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
         if self._spec.ranks > 1:
@@ -77,7 +75,6 @@ class Bench:
             results=results,
             engine=cell.engine.name,
             mask_digests={number: mask.digest for number, mask in shard.masks.items()},
-            seconds=time.perf_counter() - started,
         )
 
     def _run_by_ranks(self, task: Task) -> Finished:

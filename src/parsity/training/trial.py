@@ -8,6 +8,7 @@ of the check interval; step 0 is not asked about.
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -50,6 +51,8 @@ class TrialState:
     test_errors: dict[float, float] = field(default_factory=dict)
     log: tuple[LogEntry, ...] = ()
     losses: tuple[float, ...] = ()
+    seconds: float = 0.0
+    """What its training and tests took so far: a measurement, which nothing depends on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +88,7 @@ class Trial:
         self._losses = list(self.state.losses)
         self._paces: list[float] = []  # measurements, and no part of the state
         self.timed_steps = 0
+        self.seconds = self.state.seconds
         self._rule = make_rule(c.workload.optimiser, c.workload.schedule, self.metaparameters)
         self._batches = Batches(len(c.split.train), c.batch_size, derived_seed(c.seed, "order", number))
         self._goal_test = self._make_test()
@@ -118,6 +122,7 @@ class Trial:
             dict(self.test_errors),
             tuple(self.log),
             tuple(self._losses),
+            self.seconds,
         )
 
     @property
@@ -126,9 +131,9 @@ class Trial:
         return tuple(goal for goal in self.conditions.workload.goals if goal not in self.outcomes)
 
     @property
-    def images_trained_on(self) -> int:
-        """How many images the steps so far have seen, repetitions counted."""
-        return self.step * self.conditions.batch_size
+    def images(self) -> int:
+        """How many images it has trained on or looked at, repetitions counted."""
+        return self.step * self.conditions.batch_size + self.images_looked_at
 
     @property
     def step_seconds(self) -> float | None:
@@ -140,6 +145,13 @@ class Trial:
 
         Calling it until ``pending`` is empty runs the trial to its end.
         """
+        began = time.perf_counter()
+        try:
+            return self._work()
+        finally:
+            self.seconds += time.perf_counter() - began
+
+    def _work(self) -> bool:
         interval = self.conditions.workload.check_interval
         to_check = interval - self.step % interval
         steps = min(to_check, max(1, IMAGES_AT_ONCE // self.conditions.batch_size))
