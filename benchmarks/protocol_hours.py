@@ -4,7 +4,7 @@ EXPORT is what `parsity export --to json` wrote (default: all of results/). The 
 sparsities x 100 trials, every trial alone to the goal or to the step limit, at the measured seconds per step. What a
 trial would take that the race left unfinished is between the best one's steps and the limit, hence a range. Batch sizes
 and sparsities that were not measured are read off between those that were, on log scales; beyond the largest, steps
-stay and seconds grow with the images. Goal tests are not counted there: the protocol would look at every validation image.
+stay and seconds grow with the images. Goal tests, where the protocol looks at all validation images, are not counted.
 """
 
 from __future__ import annotations
