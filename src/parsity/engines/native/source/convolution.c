@@ -4,6 +4,7 @@
 #include "sparse.h"
 #include "strided.h"
 #include "winners.h"
+#include "winners_by_lane.h"
 
 /* What a tile sees of some input channels should stay in the first cache. */
 #define CACHE_BYTES 98304
@@ -189,5 +190,7 @@ size_t convolution_scratch(const struct network *network, int index) {
     const size_t rows = (size_t)out->activation.channels * (2 * (size_t)layer->full_width + 24 * LANES);
     if (winners_suit(network, index) && winners_plane(network, index) > pooled) pooled = winners_plane(network, index);
     if (rows > pooled) pooled = rows;
+    if (winners_by_lane_suit(network, index) && winners_by_lane_scratch(network, index) > pooled)
+        pooled = winners_by_lane_scratch(network, index);
     return most > pooled ? most : pooled;
 }

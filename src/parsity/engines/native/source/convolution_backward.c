@@ -3,6 +3,7 @@
 #include "input_gradient.h"
 #include "sparse.h"
 #include "winners.h"
+#include "winners_by_lane.h"
 
 /* Rows of an output's gradient and what they see of some input channels should share the first cache. */
 #define CACHE_BYTES 65536
@@ -146,6 +147,10 @@ void convolution_backward(const struct pass *pass, int index) {
     if (plan->bias >= 0) bias_gradient(&out->gradient, images, alive, pass->gradient + plan->bias);
     if (uses_winners(pass, index)) {
         winners_backward(pass, index);
+        return;
+    }
+    if (winners_by_lane_suit(network, index) && !passes_of(pass, index).weight) {
+        winners_by_lane(pass, index);
         return;
     }
     const struct plane full = convolution_full_plane(network, layer);

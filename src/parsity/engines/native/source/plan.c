@@ -5,6 +5,7 @@
 #include "layers.h"
 #include "sparse.h"
 #include "winners.h"
+#include "winners_by_lane.h"
 
 /* Densities below which visiting survivors beats the dense kernels, measured on Simple-CNN and ResNet-8 with slices
  * that fill whole vectors. Behind a max-pool the dense backward pass does a quarter of the work. */
@@ -12,6 +13,7 @@
 #define SPARSE_INPUT 0.6
 #define SPARSE_WEIGHT 0.75
 #define SPARSE_BEHIND_POOL 0.15
+#define SPARSE_BY_LANE 0.3
 /* Slices of less than half a vector tear vectors across lines of the cache, which costs a visit twice and a dense tile
  * little, and share the copying of a batch among few images: the densities above times this. */
 static double narrowing(int images) { return 2 * images >= LANES ? 1 : 4 * images >= LANES ? 0.75 : 0.65; }
@@ -141,13 +143,16 @@ static void decide(const struct network *network, int index, const uint8_t *mask
 struct passes plan_passes(const struct network *network, const struct plan *plan, int index, int images) {
     const struct layer_plan *layer = &plan->layers[index];
     const bool winners = network->winners[index].weights;
+    const double weight = winners                                ? SPARSE_BEHIND_POOL
+                          : winners_by_lane_suit(network, index) ? SPARSE_BY_LANE
+                                                                 : SPARSE_WEIGHT;
     const double narrow = images < network->slice && images < LANES ? narrowing(images) : 1;
     if (!layer->listed) return (struct passes){false, false, false};
     return (struct passes){
         .forward = layer->density < SPARSE_FORWARD * narrow,
         .input = network->values[network->layers[index].input].wanted &&
                  layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT * narrow),
-        .weight = layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_WEIGHT * narrow),
+        .weight = layer->density < weight * (winners ? 1 : narrow),
     };
 }
 
