@@ -172,24 +172,21 @@ struct plane convolution_full_plane(const struct network *network, const struct 
     if (!layer->pooled) return full;
     if (!network->values[layer->input].wanted) full.top = full.left = 0;
     full.rows = full.height + 2 * full.top, full.columns = full.width + 2 * full.left;
-    full.data = network->packed;
+    full.data = network->full[layer - network->layers];
     return full;
 }
 
 size_t convolution_scratch(const struct network *network, int index) {
     const struct layer *layer = &network->layers[index];
     const struct value *in = &network->values[layer->input], *out = &network->values[layer->output];
-    const struct plane full = convolution_full_plane(network, layer);
     const size_t phases =
         (size_t)in->activation.channels * phase_rows(layer) * phase_columns(layer) * layer->stride_width;
     const size_t part = (size_t)in->activation.channels * in->activation.height * in->activation.width;
     size_t most = 0;
     if (layer->stride_width > 1) most = phases > part ? phases : part;
     if (!layer->pooled) return most;
-    size_t pooled = (size_t)full.channels * full.rows * full.columns;
-    const size_t rows = (size_t)out->activation.channels * (2 * (size_t)layer->full_width + 24 * LANES);
+    size_t pooled = (size_t)out->activation.channels * (2 * (size_t)layer->full_width + 24 * LANES);
     if (winners_suit(network, index) && winners_plane(network, index) > pooled) pooled = winners_plane(network, index);
-    if (rows > pooled) pooled = rows;
     if (winners_by_lane_suit(network, index) && winners_by_lane_scratch(network, index) > pooled)
         pooled = winners_by_lane_scratch(network, index);
     return most > pooled ? most : pooled;

@@ -174,7 +174,6 @@ void convolution_backward(const struct pass *pass, int index) {
     job.out = at(&full, images, 0, 0, 0);
     job.out_channel = channel_pitch(&full, images), job.out_row = row_pitch(&full, images);
     if (layer->pooled) {
-        clear_border(&full, images);
         const bool all = !leaves_out_the_dead(pass, index);
         unpool(pass, index, 0, channels, all, 0, layer->full_height, job.out, job.out_channel, job.out_row);
     }

@@ -4,6 +4,7 @@
 
 #include "layers.h"
 #include "sparse.h"
+#include "trimmed.h"
 #include "winners.h"
 #include "winners_by_lane.h"
 
@@ -23,6 +24,7 @@ static double narrowing(int images) { return 2 * images >= LANES ? 1 : 4 * image
 
 /* A tile of rows of every input's gradient, and what it sees of a block of outputs, mostly stay in the first cache; measured. */
 #define CACHE_BYTES 98304
+#define TRIMMED_CACHE_BYTES 393216
 #define TILE_BYTES 12288
 
 static int ceiling(int a, int b) { return (a + b - 1) / b; }
@@ -75,7 +77,8 @@ static bool list_survivors(const struct network *network, int index, const uint8
 size_t transposed_runs(const struct network *network, int index) {
     const struct layer *layer = &network->layers[index];
     return (size_t)layer->stride_height * layer->stride_width * network->values[layer->input].activation.channels *
-           network->values[layer->output].activation.channels * ceiling(layer->kernel_height, layer->stride_height);
+           network->values[layer->output].activation.channels * ceiling(layer->kernel_height, layer->stride_height) *
+           ceiling(layer->kernel_width, layer->stride_width);
 }
 
 static bool list_transposed(const struct network *network, int index, struct layer_plan *plan) {
@@ -85,15 +88,21 @@ static bool list_transposed(const struct network *network, int index, struct lay
     const int stride_y = layer->stride_height, stride_x = layer->stride_width;
     struct transposed *list = &plan->transposed;
     list->rows = ceiling(layer->kernel_height, stride_y);
-    const int row_floats = ceiling(in->width, stride_x) * network->slice, pieces = visit_pieces(row_floats);
-    const int rows = transposed_rows(row_floats, in->channels);
+    const int columns = ceiling(in->width, stride_x), row_floats = columns * network->slice;
+    struct trim trims[TRIMMED_COLUMNS];
+    list->columns = ceiling(layer->kernel_width, stride_x);
+    if (!trim_columns(columns, full.width, layer->left / stride_x, network->slice, list->columns, trims)) list->columns = 1;
+    const bool trimmed = list->columns > 1;
+    const int pieces = trimmed ? 1 : visit_pieces(row_floats);
+    const int rows = trimmed ? trimmed_rows() : transposed_rows(row_floats, in->channels);
     const int tile = rows * row_floats / pieces * in->channels;
-    const int seen = (rows + list->rows - 1) * (full.columns - in->width / stride_x + in->width / stride_x / pieces) * network->slice;
-    list->block = (CACHE_BYTES / (int)sizeof(float) - tile) / seen;
+    const int seen = (rows + list->rows - 1) * network->slice *
+                     (trimmed ? full.width : full.columns - columns + columns / pieces);
+    list->block = ((trimmed ? TRIMMED_CACHE_BYTES : CACHE_BYTES) / (int)sizeof(float) - tile) / seen;
     if (list->block < 1) list->block = 1;
     if (list->block > full.channels) list->block = full.channels;
     list->blocks = ceiling(full.channels, list->block);
-    const size_t runs = (size_t)stride_y * stride_x * in->channels * list->blocks * list->rows;
+    const size_t runs = (size_t)stride_y * stride_x * in->channels * list->blocks * list->columns * list->rows;
     list->start = calloc(runs + 2, sizeof(int32_t));
     list->position = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
     list->source = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
@@ -110,8 +119,9 @@ static bool list_transposed(const struct network *network, int index, struct lay
             /* The first row and column of the input that this tap meets tell its phase. */
             const int from_y = ((y - layer->top) % stride_y + stride_y) % stride_y;
             const int from_x = ((x - layer->left) % stride_x + stride_x) % stride_x;
-            const size_t run = ((((size_t)(from_y * stride_x + from_x) * in->channels + c) * list->blocks +
-                                 o / list->block) * list->rows) + y / stride_y;
+            const int column = list->columns > 1 ? x / stride_x : 0;
+            const size_t part = ((size_t)(from_y * stride_x + from_x) * in->channels + c) * list->blocks + o / list->block;
+            const size_t run = (part * list->columns + column) * list->rows + y / stride_y;
             if (pass == 0) {
                 list->start[run + 2]++;
                 continue;

@@ -9,8 +9,6 @@
 #else
 #define MAXIMUM_COLUMNS 1
 #endif
-/* What a strip of windows sees of an input channel should stay in the first cache. */
-#define STRIP_BYTES 20480
 
 /* A channel of the input with the even and the odd pixels of each row apart: [row][parity][column][image]. The pixels
  * that one tap meets in neighbouring windows are then neighbours, whatever the number of images. */
@@ -139,25 +137,19 @@ void winners_by_lane(const struct pass *pass, int index) {
     struct windows windows = {.gradient_row = row_pitch(out, images),
                               .parity = (ptrdiff_t)halves.columns * images,
                               .in_row = 2 * (ptrdiff_t)halves.columns * images,
+                              .in = network->scratch,
+                              .rows = out->height,
                               .row_floats = out->width * images,
                               .images = images};
-    int strip = (int)(STRIP_BYTES / (2 * windows.in_row * (ptrdiff_t)sizeof(float)));
-    if (strip < 1) strip = 1;
-    const int strips = (out->height + strip - 1) / strip;
     for (int c = 0; c < channels; c++) {
         split(pass, layer, c, network->scratch);
-        for (int i = 0; i < strips; i++) {
-            const int y = out->height * i / strips;
-            windows.rows = out->height * (i + 1) / strips - y;
-            windows.in = network->scratch + 2 * y * windows.in_row;
-            for (int o = 0; o < out->channels; o++) {
-                const ptrdiff_t pair = (ptrdiff_t)o * channels + c;
-                const int32_t *start = plan->survivors.start;
-                if (!network->alive[o] || (plan->listed && start[pair] == start[pair + 1])) continue;
-                windows.gradient = at(out, images, o, y, 0);
-                windows.codes = network->codes[index] + ((ptrdiff_t)o * out->height + y) * windows.row_floats;
-                add_kernel(layer, &windows, gradient_of(pass, index, false) + pair * taps);
-            }
+        for (int o = 0; o < out->channels; o++) {
+            const ptrdiff_t pair = (ptrdiff_t)o * channels + c;
+            const int32_t *start = plan->survivors.start;
+            if (!network->alive[o] || (plan->listed && start[pair] == start[pair + 1])) continue;
+            windows.gradient = at(out, images, o, 0, 0);
+            windows.codes = network->codes[index] + (ptrdiff_t)o * out->height * windows.row_floats;
+            add_kernel(layer, &windows, gradient_of(pass, index, false) + pair * taps);
         }
     }
 }
