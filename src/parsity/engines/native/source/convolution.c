@@ -139,6 +139,12 @@ void convolution_forward(const struct pass *pass, int index) {
                           .pitch = job.in_channels,
                           .bias = job.bias,
                           .rectified = job.rectified};
+    const bool pools = sparse && layer->pooled && visit_pools(job.row_floats, images);
+    if (pools) {
+        visit.rectified = layer->rectified;
+        visit.pooled_channel = channel_pitch(out, images), visit.pooled_row = row_pitch(out, images);
+        visit.code_row = (ptrdiff_t)out->width * images, visit.code_channel = out->height * visit.code_row;
+    }
     const int block = layer->pooled ? pooled_rows(layer, images, sparse) : job.rows;
     const int end = layer->pooled ? 2 * out->height : job.rows;
     const int together = layer->pooled && !sparse ? 4 : outputs; /* channels between two rounds of pooling */
@@ -157,11 +163,15 @@ void convolution_forward(const struct pass *pass, int index) {
             if (sparse) {
                 visit.in = part.in, visit.out = part.out;
                 visit.out_channel = part.out_channel, visit.out_row = part.out_row;
+                if (pools) {
+                    visit.pooled = at(out, images, 0, y / 2, 0);
+                    visit.codes = network->codes[index] + y / 2 * visit.code_row;
+                }
                 visit_all(&visit, layer, job.in_channels, row_pixels, rows);
             } else {
                 gather_rows(&part, channels, 0, rows);
             }
-            if (layer->pooled) pool(pass, index, &part, o, channels, y, rows);
+            if (layer->pooled && !pools) pool(pass, index, &part, o, channels, y, rows);
         }
     }
 }

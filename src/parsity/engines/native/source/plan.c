@@ -13,8 +13,8 @@
 #define SPARSE_FORWARD 0.75
 #define SPARSE_INPUT 0.6
 #define SPARSE_WEIGHT 0.75
-#define SPARSE_BEHIND_POOL 0.15
-#define SPARSE_BY_LANE 0.3
+#define SPARSE_BEHIND_POOL 0.22
+#define SPARSE_BY_LANE 0.2
 /* Slices of less than half a vector tear vectors across lines of the cache, which costs a visit twice and a dense tile
  * little, and share the copying of a batch among few images: the densities above times this. */
 static double narrowing(int images) { return 2 * images >= LANES ? 1 : 4 * images >= LANES ? 0.75 : 0.65; }
@@ -161,8 +161,8 @@ struct passes plan_passes(const struct network *network, const struct plan *plan
     return (struct passes){
         .forward = layer->density < SPARSE_FORWARD * narrow,
         .input = network->values[network->layers[index].input].wanted &&
-                 layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT * narrow),
-        .weight = layer->density < weight * (winners ? 1 : narrow),
+                 layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT) * narrow,
+        .weight = layer->density < weight * narrow,
     };
 }
 
