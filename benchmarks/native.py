@@ -35,7 +35,7 @@ from parsity.engines import Engine, Replica, Snapshot, available_engines
 from parsity.models import make_network
 from parsity.optimisation import make_rule
 from parsity.pruning import SNIP, flatten, select
-from parsity.training import workload
+from parsity.training import derived_seed, workload
 
 DATA = {"simple-cnn": ("mnist", (1, 28, 28)), "resnet-8": ("cifar10", (3, 32, 32))}
 RULE = make_rule("momentum", "constant", {"learning_rate": 1e-3, "momentum": 0.9})
@@ -135,7 +135,7 @@ def print_trained(name: str, arguments: argparse.Namespace) -> None:
         f"{'trial':>8}{'S':>8}{'dead at 0':>12}{'images/s':>12}{f'dead at {arguments.trained:,}':>16}{'images/s':>12}"
     )
     for trial in arguments.trials:
-        network = make_network(name, seed=trial)
+        network = make_network(name, seed=derived_seed(0, "weights", trial))
         engine, weights = available_engines()["native"](network, dataset), flatten(network)
         scores = scores_of(network, dataset)
         rule = make_rule(search.optimiser, search.schedule, search.space.trial(trial))

@@ -70,7 +70,8 @@ static void bias_gradient(const struct plane *gradient, int images, const bool *
     }
 }
 
-/* Rows [first, end) of some channels' gradient before the pooling; `first` is even. What is dead is left as it was. */
+/* Rows [first, end) of some channels' gradient before the pooling; `first` is even. The dead are left out unless
+ * `all` are asked for. */
 static void unpool(const struct pass *pass, int index, int channel, int channels, bool all, int first, int end,
                    float *to, ptrdiff_t to_channel, ptrdiff_t to_row) {
     const struct network *network = pass->network;
@@ -103,8 +104,8 @@ static void weight_gradient(const struct pass *pass, int index, const struct gat
         for (int o = 0, beyond; o < outputs; o = beyond) {
             for (beyond = o; beyond < outputs && alive[beyond] == alive[o]; beyond++) continue;
             part.out = job->out + o * job->out_channel;
-            if (alive[o])
-                gather_weight_gradient(&part, beyond - o, gradient_of(pass, index, false) + (output + o) * job->weight_out);
+            float *gradient = gradient_of(pass, index, false) + (output + o) * job->weight_out;
+            if (alive[o]) gather_weight_gradient(&part, beyond - o, gradient);
         }
         return;
     }

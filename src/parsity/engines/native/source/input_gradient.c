@@ -132,7 +132,8 @@ static void sparse_phase(const struct pass *pass, int index, const struct plane 
         if (to < from) to = from = 0;
         if (trimmed) {
             for (int block = 0; block < list->blocks; block++)
-                visit_trimmed(&visit, row, end - row, block * part, list->columns, list->rows, from, to, trims, block == 0);
+                visit_trimmed(&visit, row, end - row, block * part, list->columns, list->rows, from, to, trims,
+                              block == 0);
             continue;
         }
         /* Rows of one column lie together: with several columns only all of them make one run. */

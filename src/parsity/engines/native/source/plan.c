@@ -22,7 +22,8 @@ static double narrowing(int images) { return 2 * images >= LANES ? 1 : 4 * image
 /* Below this, survivors alone are kept and updated; above it, copies for narrow slices would cost more than that. */
 #define PACKED 0.2
 
-/* A tile of rows of every input's gradient, and what it sees of a block of outputs, mostly stay in the first cache; measured. */
+/* A tile of rows of every input's gradient, and what it sees of a block of outputs, mostly stay in the first cache; or,
+ * trimmed, in the second, since more blocks make shorter runs. Measured. */
 #define CACHE_BYTES 98304
 #define TRIMMED_CACHE_BYTES 393216
 #define TILE_BYTES 12288
@@ -91,7 +92,8 @@ static bool list_transposed(const struct network *network, int index, struct lay
     const int columns = ceiling(in->width, stride_x), row_floats = columns * network->slice;
     struct trim trims[TRIMMED_COLUMNS];
     list->columns = ceiling(layer->kernel_width, stride_x);
-    if (!trim_columns(columns, full.width, layer->left / stride_x, network->slice, list->columns, trims)) list->columns = 1;
+    if (!trim_columns(columns, full.width, layer->left / stride_x, network->slice, list->columns, trims))
+        list->columns = 1;
     const bool trimmed = list->columns > 1;
     const int pieces = trimmed ? 1 : visit_pieces(row_floats);
     const int rows = trimmed ? trimmed_rows() : transposed_rows(row_floats, in->channels);
@@ -120,7 +122,8 @@ static bool list_transposed(const struct network *network, int index, struct lay
             const int from_y = ((y - layer->top) % stride_y + stride_y) % stride_y;
             const int from_x = ((x - layer->left) % stride_x + stride_x) % stride_x;
             const int column = list->columns > 1 ? x / stride_x : 0;
-            const size_t part = ((size_t)(from_y * stride_x + from_x) * in->channels + c) * list->blocks + o / list->block;
+            const size_t part =
+                ((size_t)(from_y * stride_x + from_x) * in->channels + c) * list->blocks + o / list->block;
             const size_t run = (part * list->columns + column) * list->rows + y / stride_y;
             if (pass == 0) {
                 list->start[run + 2]++;

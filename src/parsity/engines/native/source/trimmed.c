@@ -47,19 +47,21 @@ INLINE void add_run(vec *sum, const struct visit *visit, const float *in, int32_
     case (A) * 32 + (N):                                                         \
         if ((A) + (N) <= WIDTH) add_run(sum, visit, in, from, to, rows, (A), (N)); \
         break;
-#define RUNS(A) \
-    RUN(A, 1) RUN(A, 2) RUN(A, 3) RUN(A, 4) RUN(A, 5) RUN(A, 6) RUN(A, 7) RUN(A, 8) RUN(A, 9) RUN(A, 10) RUN(A, 11) RUN(A, 12)
+#define RUNS(A)                                                 \
+    RUN(A, 1) RUN(A, 2) RUN(A, 3) RUN(A, 4) RUN(A, 5) RUN(A, 6) \
+    RUN(A, 7) RUN(A, 8) RUN(A, 9) RUN(A, 10) RUN(A, 11) RUN(A, 12)
 
-INLINE void tile(const struct visit *visit, const int32_t *start, float *out, const float *in, int vectors, int last_lanes,
-                 int columns, int list_rows, int kernel_rows, const struct trim *trims, bool adds, int rows) {
+INLINE void tile(const struct visit *visit, const int32_t *start, float *out, const float *in, int vectors,
+                 int last_lanes, int columns, int list_rows, int kernel_rows, const struct trim *trims, bool adds,
+                 int rows) {
     vec sum[ROWS * WIDTH];
 #pragma GCC unroll 2
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 16
         for (int v = 0; v < WIDTH; v++) {
+            const float *before = out + r * visit->out_row + v * LANES;
             sum[r * WIDTH + v] = (vec){0};
-            if (adds && v < vectors)
-                sum[r * WIDTH + v] = load_lanes(out + r * visit->out_row + v * LANES, v == vectors - 1 ? last_lanes : LANES);
+            if (adds && v < vectors) sum[r * WIDTH + v] = load_lanes(before, v == vectors - 1 ? last_lanes : LANES);
         }
     for (int k = 0; k < columns; k++) {
         const int32_t from = start[k * list_rows], to = start[k * list_rows + kernel_rows];
@@ -73,7 +75,8 @@ INLINE void tile(const struct visit *visit, const int32_t *start, float *out, co
 #pragma GCC unroll 16
         for (int v = 0; v < WIDTH; v++)
             if (v < vectors)
-                store_lanes(out + r * visit->out_row + v * LANES, sum[r * WIDTH + v], v == vectors - 1 ? last_lanes : LANES);
+                store_lanes(out + r * visit->out_row + v * LANES, sum[r * WIDTH + v],
+                            v == vectors - 1 ? last_lanes : LANES);
 }
 
 typedef void tile_function(const struct visit *, const int32_t *, float *, const float *, int, int, int, int, int,
@@ -99,13 +102,14 @@ void visit_trimmed(const struct visit *visit, int row, int rows, int part, int c
         const int last_lanes = end == vectors ? visit->row_floats - (vectors - 1) * LANES : LANES;
         struct trim here[TRIMMED_COLUMNS];
         for (int k = 0; k < columns; k++) {
-            const int low = trims[k].first < begin ? begin : trims[k].first, high = trims[k].end < end ? trims[k].end : end;
+            const int low = trims[k].first < begin ? begin : trims[k].first;
+            const int high = trims[k].end < end ? trims[k].end : end;
             here[k] = low < high ? (struct trim){low - begin, high - begin} : (struct trim){0, 0};
         }
         for (int o = 0; o < visit->outputs; o++)
             tiles[rows - 1](visit, visit->start + (ptrdiff_t)o * visit->pitch + part + from,
                             visit->out + o * visit->out_channel + row * visit->out_row + begin * LANES,
-                            visit->in + row * visit->in_row + begin * LANES, end - begin, last_lanes, columns, list_rows,
-                            to - from, here, !first || visit->adds);
+                            visit->in + row * visit->in_row + begin * LANES, end - begin, last_lanes, columns,
+                            list_rows, to - from, here, !first || visit->adds);
     }
 }

@@ -34,7 +34,8 @@ size_t winners_by_lane_scratch(const struct network *network, int index) {
 static void split(const struct pass *pass, const struct layer *layer, int channel, float *to) {
     const struct plane *in = &pass->network->values[layer->input].activation;
     const struct halves halves = halves_of(pass->network, layer);
-    const int images = pass->images, width = 2 * pass->network->values[layer->output].activation.width + layer->kernel_width - 1;
+    const int pooled = pass->network->values[layer->output].activation.width;
+    const int images = pass->images, width = 2 * pooled + layer->kernel_width - 1;
     for (int y = 0; y < halves.rows; y++)
         for (int parity = 0; parity < 2; parity++, to += (ptrdiff_t)halves.columns * images)
             strided(to, images, at(in, images, channel, y - layer->top, parity - layer->left), 2 * (ptrdiff_t)images,
@@ -51,8 +52,8 @@ struct windows {
     int rows, row_floats, images;
 };
 
-/* sum[tap] += gradient x what the winner saw, for `lanes` lanes of neighbouring windows. A row of inputs is first halved
- * by the column that won; then, for each tap, two such rows by the row that won. */
+/* sum[tap] += gradient x what the winner saw, for `lanes` lanes of neighbouring windows. Of two neighbours in a row one
+ * is picked by the column that won, then of two such picks one by the row that won. */
 INLINE void add_winners(vec *sum, const float *gradient, const uint8_t *codes, const float *in, ptrdiff_t in_row,
                         const ptrdiff_t *column, int lanes, int rows, int columns) {
     const vec value = held(load_lanes(gradient, lanes));
@@ -94,11 +95,14 @@ INLINE void sum_winners(const struct windows *windows, int first, float *sums, i
 }
 
 typedef void sum_function(const struct windows *windows, int first, float *sums);
-#define SUM(R, C) \
-    static void sum_##R##_##C(const struct windows *windows, int first, float *sums) { sum_winners(windows, first, sums, R, C); }
+#define SUM(R, C)                                                                     \
+    static void sum_##R##_##C(const struct windows *windows, int first, float *sums) { \
+        sum_winners(windows, first, sums, R, C);                                      \
+    }
 #if MAXIMUM_COLUMNS == 3
-#define SHAPES(X) \
-    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3)
+#define SHAPES(X)                                                                   \
+    X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1) X(1, 2) X(2, 2) X(3, 2) X(4, 2) X(5, 2) \
+    X(1, 3) X(2, 3) X(3, 3) X(4, 3) X(5, 3)
 #else
 #define SHAPES(X) X(1, 1) X(2, 1) X(3, 1) X(4, 1) X(5, 1)
 #endif
@@ -109,7 +113,8 @@ static sum_function *const sums_of[MAXIMUM_ROWS][MAXIMUM_COLUMNS] = {SHAPES(ENTR
 /* All taps of one kernel, cut into pieces of nearly equal size. */
 static void add_kernel(const struct layer *layer, const struct windows *windows, float *gradient) {
     const int height = layer->kernel_height, width = layer->kernel_width;
-    const int down = (height + MAXIMUM_ROWS - 1) / MAXIMUM_ROWS, across = (width + MAXIMUM_COLUMNS - 1) / MAXIMUM_COLUMNS;
+    const int down = (height + MAXIMUM_ROWS - 1) / MAXIMUM_ROWS;
+    const int across = (width + MAXIMUM_COLUMNS - 1) / MAXIMUM_COLUMNS;
     for (int i = 0; i < down; i++)
         for (int j = 0; j < across; j++) {
             const int y = height * i / down, rows = height * (i + 1) / down - y;

@@ -1,5 +1,5 @@
-/* The weight gradient of a convolution that a 2 x 2 max-pool follows and whose input's gradient nobody asks for: the
- * lanes stay along images, and each of them picks, of what the four positions of its window saw, what the winner saw. */
+/* The weight gradient of a convolution that a 2 x 2 max-pool follows and whose input's gradient nobody asks for: lanes
+ * stay along images, and each of them picks, of what the four positions of its window saw, what the winner saw. */
 #ifndef PARSITY_WINNERS_BY_LANE_H
 #define PARSITY_WINNERS_BY_LANE_H
 
