@@ -6,7 +6,8 @@
 #include "strided.h"
 #include "trimmed.h"
 
-/* Leaving out the dead costs about as much as visiting this part of a layer's survivors; measured. */
+/* Leaving out the dead costs a twentieth of visiting all survivors with slices of 16 images, more with narrow ones; so
+ * this part of the channels should be dead. */
 #define WORTH_LEAVING_OUT 8
 
 bool leaves_out_the_dead(const struct pass *pass, int index) {
