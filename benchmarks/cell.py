@@ -90,7 +90,7 @@ def main() -> None:
     torch.set_num_threads(1)
     print(
         f"{arguments.workload}, B = {arguments.batch_size}, S = {arguments.sparsity:g}, {arguments.trials} trials, "
-        f"patience 1; one thread",
+        f"goal {(arguments.goal or workload(arguments.workload).goals)[0]:g}, patience 1; one thread",
         flush=True,
     )
     found: dict[str, list[Raced]] = {engine: [] for engine in arguments.engines}

@@ -4,6 +4,7 @@
 #include "sparse.h"
 #include "strided.h"
 #include "winners.h"
+#include "winners_by_lane.h"
 
 /* What a tile sees of some input channels should stay in the first cache. */
 #define CACHE_BYTES 98304
@@ -138,6 +139,12 @@ void convolution_forward(const struct pass *pass, int index) {
                           .pitch = job.in_channels,
                           .bias = job.bias,
                           .rectified = job.rectified};
+    const bool pools = sparse && layer->pooled && visit_pools(job.row_floats, images);
+    if (pools) {
+        visit.rectified = layer->rectified;
+        visit.pooled_channel = channel_pitch(out, images), visit.pooled_row = row_pitch(out, images);
+        visit.code_row = (ptrdiff_t)out->width * images, visit.code_channel = out->height * visit.code_row;
+    }
     const int block = layer->pooled ? pooled_rows(layer, images, sparse) : job.rows;
     const int end = layer->pooled ? 2 * out->height : job.rows;
     const int together = layer->pooled && !sparse ? 4 : outputs; /* channels between two rounds of pooling */
@@ -156,11 +163,15 @@ void convolution_forward(const struct pass *pass, int index) {
             if (sparse) {
                 visit.in = part.in, visit.out = part.out;
                 visit.out_channel = part.out_channel, visit.out_row = part.out_row;
+                if (pools) {
+                    visit.pooled = at(out, images, 0, y / 2, 0);
+                    visit.codes = network->codes[index] + y / 2 * visit.code_row;
+                }
                 visit_all(&visit, layer, job.in_channels, row_pixels, rows);
             } else {
                 gather_rows(&part, channels, 0, rows);
             }
-            if (layer->pooled) pool(pass, index, &part, o, channels, y, rows);
+            if (layer->pooled && !pools) pool(pass, index, &part, o, channels, y, rows);
         }
     }
 }
@@ -171,23 +182,22 @@ struct plane convolution_full_plane(const struct network *network, const struct 
     if (!layer->pooled) return full;
     if (!network->values[layer->input].wanted) full.top = full.left = 0;
     full.rows = full.height + 2 * full.top, full.columns = full.width + 2 * full.left;
-    full.data = network->packed;
+    full.data = network->full[layer - network->layers];
     return full;
 }
 
 size_t convolution_scratch(const struct network *network, int index) {
     const struct layer *layer = &network->layers[index];
     const struct value *in = &network->values[layer->input], *out = &network->values[layer->output];
-    const struct plane full = convolution_full_plane(network, layer);
     const size_t phases =
         (size_t)in->activation.channels * phase_rows(layer) * phase_columns(layer) * layer->stride_width;
     const size_t part = (size_t)in->activation.channels * in->activation.height * in->activation.width;
     size_t most = 0;
     if (layer->stride_width > 1) most = phases > part ? phases : part;
     if (!layer->pooled) return most;
-    size_t pooled = (size_t)full.channels * full.rows * full.columns;
-    const size_t rows = (size_t)out->activation.channels * (2 * (size_t)layer->full_width + 24 * LANES);
+    size_t pooled = (size_t)out->activation.channels * (2 * (size_t)layer->full_width + 24 * LANES);
     if (winners_suit(network, index) && winners_plane(network, index) > pooled) pooled = winners_plane(network, index);
-    if (rows > pooled) pooled = rows;
+    if (winners_by_lane_suit(network, index) && winners_by_lane_scratch(network, index) > pooled)
+        pooled = winners_by_lane_scratch(network, index);
     return most > pooled ? most : pooled;
 }

@@ -3,6 +3,7 @@
 #include "input_gradient.h"
 #include "sparse.h"
 #include "winners.h"
+#include "winners_by_lane.h"
 
 /* Rows of an output's gradient and what they see of some input channels should share the first cache. */
 #define CACHE_BYTES 65536
@@ -69,7 +70,8 @@ static void bias_gradient(const struct plane *gradient, int images, const bool *
     }
 }
 
-/* Rows [first, end) of some channels' gradient before the pooling; `first` is even. What is dead is left as it was. */
+/* Rows [first, end) of some channels' gradient before the pooling; `first` is even. The dead are left out unless
+ * `all` are asked for. */
 static void unpool(const struct pass *pass, int index, int channel, int channels, bool all, int first, int end,
                    float *to, ptrdiff_t to_channel, ptrdiff_t to_row) {
     const struct network *network = pass->network;
@@ -102,8 +104,8 @@ static void weight_gradient(const struct pass *pass, int index, const struct gat
         for (int o = 0, beyond; o < outputs; o = beyond) {
             for (beyond = o; beyond < outputs && alive[beyond] == alive[o]; beyond++) continue;
             part.out = job->out + o * job->out_channel;
-            if (alive[o])
-                gather_weight_gradient(&part, beyond - o, gradient_of(pass, index, false) + (output + o) * job->weight_out);
+            float *gradient = gradient_of(pass, index, false) + (output + o) * job->weight_out;
+            if (alive[o]) gather_weight_gradient(&part, beyond - o, gradient);
         }
         return;
     }
@@ -148,6 +150,10 @@ void convolution_backward(const struct pass *pass, int index) {
         winners_backward(pass, index);
         return;
     }
+    if (winners_by_lane_suit(network, index) && !passes_of(pass, index).weight) {
+        winners_by_lane(pass, index);
+        return;
+    }
     const struct plane full = convolution_full_plane(network, layer);
     struct tap taps[MAXIMUM_TAPS];
     struct gather job = convolution_tables(pass, layer, taps);
@@ -169,7 +175,6 @@ void convolution_backward(const struct pass *pass, int index) {
     job.out = at(&full, images, 0, 0, 0);
     job.out_channel = channel_pitch(&full, images), job.out_row = row_pitch(&full, images);
     if (layer->pooled) {
-        clear_border(&full, images);
         const bool all = !leaves_out_the_dead(pass, index);
         unpool(pass, index, 0, channels, all, 0, layer->full_height, job.out, job.out_channel, job.out_row);
     }

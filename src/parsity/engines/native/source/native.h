@@ -54,6 +54,7 @@ struct network {
     struct value *values;
     uint8_t **codes; /* per layer: which of a pooling window was the highest */
     struct lane_map **pooled_rows, **full_rows; /* per layer with a fused pooling */
+    float **full;    /* per pooled layer whose input's gradient is wanted: its gradient before the pooling */
     struct winners *winners;                    /* per layer, for those they suit */
     bool *adds;      /* per layer: its input's gradient has been written by a later layer, so add to it */
     bool *adds_other;
@@ -66,6 +67,7 @@ struct network {
     float *transposed;                       /* weights of sparse layers in the order of their transposed lists */
     bool *alive;     /* per channel, of the layer a backward pass is at: is any of its gradient other than zero? */
     int32_t *living_start, *living_position; /* transposed lists of one slice, without the dead */
+    int32_t *living_before;                  /* how many there are before each survivor */
     float *living_weights;
     void *memory; /* all of the above live in it */
     size_t memory_bytes;

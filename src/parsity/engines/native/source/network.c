@@ -94,6 +94,9 @@ static void lay_out(struct network *network, struct arena *arena) {
             network->pooled_rows[i] = take(arena, vectors * sizeof(struct lane_map));
             network->full_rows[i] = take(arena, 2 * vectors * sizeof(struct lane_map));
             if (scratch < 8 * (size_t)layer->full_width) scratch = 8 * (size_t)layer->full_width;
+            const struct plane full = convolution_full_plane(network, layer);
+            if (network->values[layer->input].wanted)
+                network->full[i] = take_floats(arena, (size_t)full.channels * full.rows * full.columns * slice);
         }
         size_t own = layer->kind == CONVOLUTION ? convolution_scratch(network, i)
                      : layer->kind == LINEAR    ? linear_scratch(network, i)
@@ -116,6 +119,7 @@ static void lay_out(struct network *network, struct arena *arena) {
     network->alive = take(arena, channels * sizeof(bool));
     network->living_start = take(arena, (runs + 1) * sizeof(int32_t));
     network->living_position = take(arena, ((size_t)network->parameter_count + 1) * sizeof(int32_t));
+    network->living_before = take(arena, ((size_t)network->parameter_count + 1) * sizeof(int32_t));
     network->living_weights = take_floats(arena, (size_t)network->parameter_count);
     struct winner *winners = take(arena, lists * (2 * slice + 1) * sizeof *winners);
     for (int i = 0; i < network->layer_count; i++) {
@@ -135,7 +139,7 @@ void network_free(struct network *network) {
     free(network->memory);
     free(network->layers), free(network->values), free(network->codes), free(network->adds);
     free(network->adds_other), free(network->pooled_rows), free(network->full_rows);
-    free(network->winners);
+    free(network->winners), free(network->full);
     free(network);
 }
 
@@ -153,9 +157,10 @@ struct network *network_new(const struct layer *layers, int32_t layer_count, con
     network->adds_other = calloc(count, sizeof *network->adds_other);
     network->pooled_rows = calloc(count, sizeof *network->pooled_rows);
     network->full_rows = calloc(count, sizeof *network->full_rows);
+    network->full = calloc(count, sizeof *network->full);
     network->winners = calloc(count, sizeof *network->winners);
     if (!network->layers || !network->values || !network->codes || !network->adds || !network->adds_other ||
-        !network->pooled_rows || !network->full_rows || !network->winners) {
+        !network->pooled_rows || !network->full_rows || !network->winners || !network->full) {
         network_free(network);
         return NULL;
     }
@@ -199,5 +204,7 @@ void network_prepare(struct network *network, int images) {
             int width = network->values[network->layers[i].output].activation.width;
             map_pooled_row(network->pooled_rows[i], width, images);
             map_full_row(network->full_rows[i], width, images);
+            const struct plane full = convolution_full_plane(network, &network->layers[i]);
+            if (full.data) clear_border(&full, images);
         }
 }

@@ -4,14 +4,17 @@
 
 #include "layers.h"
 #include "sparse.h"
+#include "trimmed.h"
 #include "winners.h"
+#include "winners_by_lane.h"
 
 /* Densities below which visiting survivors beats the dense kernels, measured on Simple-CNN and ResNet-8 with slices
  * that fill whole vectors. Behind a max-pool the dense backward pass does a quarter of the work. */
 #define SPARSE_FORWARD 0.75
 #define SPARSE_INPUT 0.6
 #define SPARSE_WEIGHT 0.75
-#define SPARSE_BEHIND_POOL 0.15
+#define SPARSE_BEHIND_POOL 0.22
+#define SPARSE_BY_LANE 0.2
 /* Slices of less than half a vector tear vectors across lines of the cache, which costs a visit twice and a dense tile
  * little, and share the copying of a batch among few images: the densities above times this. */
 static double narrowing(int images) { return 2 * images >= LANES ? 1 : 4 * images >= LANES ? 0.75 : 0.65; }
@@ -19,8 +22,10 @@ static double narrowing(int images) { return 2 * images >= LANES ? 1 : 4 * image
 /* Below this, survivors alone are kept and updated; above it, copies for narrow slices would cost more than that. */
 #define PACKED 0.2
 
-/* A tile of rows of every input's gradient, and what it sees of a block of outputs, mostly stay in the first cache; measured. */
+/* A tile of rows of every input's gradient, and what it sees of a block of outputs, mostly stay in the first cache; or,
+ * trimmed, in the second, since more blocks make shorter runs. Measured. */
 #define CACHE_BYTES 98304
+#define TRIMMED_CACHE_BYTES 393216
 #define TILE_BYTES 12288
 
 static int ceiling(int a, int b) { return (a + b - 1) / b; }
@@ -73,7 +78,8 @@ static bool list_survivors(const struct network *network, int index, const uint8
 size_t transposed_runs(const struct network *network, int index) {
     const struct layer *layer = &network->layers[index];
     return (size_t)layer->stride_height * layer->stride_width * network->values[layer->input].activation.channels *
-           network->values[layer->output].activation.channels * ceiling(layer->kernel_height, layer->stride_height);
+           network->values[layer->output].activation.channels * ceiling(layer->kernel_height, layer->stride_height) *
+           ceiling(layer->kernel_width, layer->stride_width);
 }
 
 static bool list_transposed(const struct network *network, int index, struct layer_plan *plan) {
@@ -83,15 +89,22 @@ static bool list_transposed(const struct network *network, int index, struct lay
     const int stride_y = layer->stride_height, stride_x = layer->stride_width;
     struct transposed *list = &plan->transposed;
     list->rows = ceiling(layer->kernel_height, stride_y);
-    const int row_floats = ceiling(in->width, stride_x) * network->slice, pieces = visit_pieces(row_floats);
-    const int rows = transposed_rows(row_floats, in->channels);
+    const int columns = ceiling(in->width, stride_x), row_floats = columns * network->slice;
+    struct trim trims[TRIMMED_COLUMNS];
+    list->columns = ceiling(layer->kernel_width, stride_x);
+    if (!trim_columns(columns, full.width, layer->left / stride_x, network->slice, list->columns, trims))
+        list->columns = 1;
+    const bool trimmed = list->columns > 1;
+    const int pieces = trimmed ? 1 : visit_pieces(row_floats);
+    const int rows = trimmed ? trimmed_rows() : transposed_rows(row_floats, in->channels);
     const int tile = rows * row_floats / pieces * in->channels;
-    const int seen = (rows + list->rows - 1) * (full.columns - in->width / stride_x + in->width / stride_x / pieces) * network->slice;
-    list->block = (CACHE_BYTES / (int)sizeof(float) - tile) / seen;
+    const int seen = (rows + list->rows - 1) * network->slice *
+                     (trimmed ? full.width : full.columns - columns + columns / pieces);
+    list->block = ((trimmed ? TRIMMED_CACHE_BYTES : CACHE_BYTES) / (int)sizeof(float) - tile) / seen;
     if (list->block < 1) list->block = 1;
     if (list->block > full.channels) list->block = full.channels;
     list->blocks = ceiling(full.channels, list->block);
-    const size_t runs = (size_t)stride_y * stride_x * in->channels * list->blocks * list->rows;
+    const size_t runs = (size_t)stride_y * stride_x * in->channels * list->blocks * list->columns * list->rows;
     list->start = calloc(runs + 2, sizeof(int32_t));
     list->position = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
     list->source = malloc((size_t)(plan->count + 1) * sizeof(int32_t));
@@ -108,8 +121,10 @@ static bool list_transposed(const struct network *network, int index, struct lay
             /* The first row and column of the input that this tap meets tell its phase. */
             const int from_y = ((y - layer->top) % stride_y + stride_y) % stride_y;
             const int from_x = ((x - layer->left) % stride_x + stride_x) % stride_x;
-            const size_t run = ((((size_t)(from_y * stride_x + from_x) * in->channels + c) * list->blocks +
-                                 o / list->block) * list->rows) + y / stride_y;
+            const int column = list->columns > 1 ? x / stride_x : 0;
+            const size_t part =
+                ((size_t)(from_y * stride_x + from_x) * in->channels + c) * list->blocks + o / list->block;
+            const size_t run = (part * list->columns + column) * list->rows + y / stride_y;
             if (pass == 0) {
                 list->start[run + 2]++;
                 continue;
@@ -141,13 +156,16 @@ static void decide(const struct network *network, int index, const uint8_t *mask
 struct passes plan_passes(const struct network *network, const struct plan *plan, int index, int images) {
     const struct layer_plan *layer = &plan->layers[index];
     const bool winners = network->winners[index].weights;
+    const double weight = winners                                ? SPARSE_BEHIND_POOL
+                          : winners_by_lane_suit(network, index) ? SPARSE_BY_LANE
+                                                                 : SPARSE_WEIGHT;
     const double narrow = images < network->slice && images < LANES ? narrowing(images) : 1;
     if (!layer->listed) return (struct passes){false, false, false};
     return (struct passes){
         .forward = layer->density < SPARSE_FORWARD * narrow,
         .input = network->values[network->layers[index].input].wanted &&
-                 layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT * narrow),
-        .weight = layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_WEIGHT * narrow),
+                 layer->density < (winners ? SPARSE_BEHIND_POOL : SPARSE_INPUT) * narrow,
+        .weight = layer->density < weight * narrow,
     };
 }
 

@@ -13,14 +13,16 @@ struct survivors {
     int32_t *entry;    /* where it is among the layer's weights */
 };
 
-/* The same for the input's gradient, sorted by phase of the strides, input channel, block of outputs, row of the
- * kernel: what a tile of rows needs of a block is one run. */
+/* The same for the input's gradient, sorted by phase of the strides, input channel, block of outputs, column of the
+ * kernel if visits are to be trimmed, row of the kernel: what a tile of rows needs of a block is one run, or one for
+ * each column. */
 struct transposed {
-    int block, blocks, rows; /* outputs in a block; blocks; rows of the kernel in a phase */
-    int32_t *start;          /* [phase][input channel][block][row], and one more at the end */
-    int32_t *position;       /* of the gradient it meets */
-    int32_t *source;         /* which survivor it is */
-    int32_t *output;         /* whose gradient it meets */
+    int block, blocks; /* outputs in a block; blocks */
+    int columns, rows; /* of the kernel in a phase; one column stands for all of them if nothing is trimmed */
+    int32_t *start;    /* [phase][input channel][block][column][row], and one more at the end */
+    int32_t *position; /* of the gradient it meets */
+    int32_t *source;   /* which survivor it is */
+    int32_t *output;   /* whose gradient it meets */
 };
 /* At most so many runs, whatever the mask. */
 size_t transposed_runs(const struct network *network, int layer);

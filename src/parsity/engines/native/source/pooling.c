@@ -1,4 +1,6 @@
 /* Pooling, fused with a convolution or on its own. */
+#include "pooling.h"
+
 #include "layers.h"
 #include "strided.h"
 
@@ -55,17 +57,10 @@ void pool_pair(const float *upper, const float *lower, const struct lane_map *ma
     const enum reach reach = reach_of(images);
     for (int i = 0; i < floats; i += LANES, maps++) {
         const float *left = upper + maps->base, *below = lower + maps->base;
-        vec corner[4] = {lanes_of(left, maps, reach), lanes_of(left + images, maps, reach),
+        const vec corner[4] = {lanes_of(left, maps, reach), lanes_of(left + images, maps, reach),
                          lanes_of(below, maps, reach), lanes_of(below + images, maps, reach)};
-        vec highest = corner[0];
-        ivec code = {0};
-#pragma GCC unroll 4
-        for (int j = 1; j < 4; j++) {
-            /* Not-a-number wins, so that it is seen at the end. */
-            ivec higher = (corner[j] > highest) | (corner[j] != corner[j]);
-            highest = choose(higher, corner[j], highest);
-            code = (code & ~higher) | (higher & j);
-        }
+        ivec code;
+        const vec highest = highest_of(corner, &code);
         int lanes = floats - i < LANES ? floats - i : LANES;
         store_lanes(out + i, rectified ? rectify(highest) : highest, lanes);
         store_bytes(codes + i, code, lanes);

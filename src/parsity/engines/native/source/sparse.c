@@ -1,5 +1,7 @@
 #include "sparse.h"
 
+#include "pooling.h"
+
 /* Vectors a tile keeps in registers; each survivor costs one broadcast and as many multiply-adds from memory. */
 #if defined(__AVX512F__) || defined(__aarch64__)
 #define TILE 24
@@ -35,6 +37,22 @@ INLINE void tile(const struct visit *visit, int output, int row, ptrdiff_t begin
             for (int v = 0; v < vectors; v++) sum[r * vectors + v] += weight * load(seen + v * LANES);
     }
     const bool rectified = last && visit->rectified;
+    if (last && visit->pooled && rows % 2 == 0 && vectors % 2 == 0) {
+        float *pooled = visit->pooled + output * visit->pooled_channel + row / 2 * visit->pooled_row + begin / 2;
+        uint8_t *codes = visit->codes + output * visit->code_channel + row / 2 * visit->code_row + begin / 2;
+#pragma GCC unroll 4
+        for (int r = 0; r < rows; r += 2, pooled += visit->pooled_row, codes += visit->code_row)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v += 2) {
+                const int upper = r * vectors + v, lower = upper + vectors;
+                const vec corner[4] = {sum[upper], sum[upper + 1], sum[lower], sum[lower + 1]};
+                ivec code;
+                const vec highest = highest_of(corner, &code);
+                store(pooled + v / 2 * LANES, rectified ? rectify(highest) : highest);
+                store_bytes(codes + v / 2 * LANES, code, LANES);
+            }
+        return;
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 8
@@ -72,6 +90,13 @@ int visit_pieces(int row_floats) {
     return (vectors + SIDE - 1) / SIDE;
 }
 
+bool visit_pools(int row_floats, int images) {
+    const int vectors = row_floats / LANES, pieces = visit_pieces(row_floats);
+    bool whole = images == LANES;
+    for (int piece = 1; piece <= pieces; piece++) whole &= vectors * piece / pieces % 2 == 0;
+    return whole;
+}
+
 int visit_rows(int row_floats) {
     int vectors = (row_floats + LANES - 1) / LANES, pieces = visit_pieces(row_floats);
     int rows = TILE / ((vectors + pieces - 1) / pieces);
@@ -86,7 +111,7 @@ void visit_tile(const struct visit *visit, int row, int rows, int piece, int fro
     tile_function *add = tiles[rows - 1][end - begin - 1];
     for (int output = 0; output < visit->outputs; output++) {
         const int32_t *start = visit->start + (ptrdiff_t)output * visit->pitch;
-        if (start[from] == start[to] && !first && !(last && visit->rectified)) continue;
+        if (start[from] == start[to] && !first && !(last && (visit->rectified || visit->pooled))) continue;
         add(visit, output, row, (ptrdiff_t)begin * LANES, last_lanes, start[from], start[to], first, last);
     }
 }

@@ -17,12 +17,20 @@ struct visit {
     int pitch;
     const float *bias;
     bool adds, rectified;
+    /* A 2 x 2 max-pool of whole windows follows at once (or NULL): its output, rectified or not, and who won. */
+    float *pooled;
+    uint8_t *codes;
+    ptrdiff_t pooled_channel, pooled_row, code_channel, code_row;
 };
+
+/* Can a tile pool what it has summed? If a vector is one column of positions, and no window is torn apart. */
+bool visit_pools(int row_floats, int images);
 
 /* Tiles are at most so many rows high, and pieces of a row so many vectors wide. */
 int visit_rows(int row_floats);
 int visit_pieces(int row_floats);
-/* Add part [from, to) of the lists to one piece of at most visit_rows rows; the first part sets, the last rectifies. */
+/* Add part [from, to) of the lists to one piece of at most visit_rows rows; the first part sets, the last
+ * rectifies and pools. */
 void visit_tile(const struct visit *visit, int row, int rows, int piece, int from, int to, bool first, bool last);
 
 /* gradient[i] += sum over rows and floats of out[y][.] * in[y][. + position[i]] for `count` survivors of an output. */

@@ -87,6 +87,28 @@ INLINE void store_lanes(float *to, vec value, int lanes) {
 INLINE vec keep(ivec mask, vec value) { return (vec)((ivec)value & mask); }
 INLINE vec choose(ivec mask, vec yes, vec no) { return (vec)(((ivec)yes & mask) | ((ivec)no & ~mask)); }
 
+/* Which lanes have a bit set, in the form in which the machine blends by it. */
+#if defined(__AVX512F__)
+typedef __mmask16 choice;
+INLINE choice bit_of(ivec value, int bit) {
+    return _mm512_test_epi32_mask((__m512i)value, _mm512_set1_epi32(1 << bit));
+}
+INLINE vec blend(choice set, vec yes, vec no) { return (vec)_mm512_mask_blend_ps(set, (__m512)no, (__m512)yes); }
+/* Higher, or not a number. */
+INLINE choice exceeds(vec a, vec b) {
+    return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GT_OQ) | _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q);
+}
+#else
+typedef ivec choice;
+INLINE choice bit_of(ivec value, int bit) { return (value & 1 << bit) != 0; }
+INLINE choice exceeds(vec a, vec b) { return (a > b) | (a != a); }
+#if defined(__AVX2__)
+INLINE vec blend(choice set, vec yes, vec no) { return (vec)_mm256_blendv_ps((__m256)no, (__m256)yes, (__m256)set); }
+#else
+INLINE vec blend(choice set, vec yes, vec no) { return choose(set, yes, no); }
+#endif
+#endif
+
 /* Not-a-number is not below zero, so it stays. */
 INLINE vec rectify(vec value) { return keep(~(value < (vec){0}), value); }
 
