@@ -38,9 +38,9 @@ def raced(engine: str, arguments: argparse.Namespace, seed: int, folder: str) ->
     """Race the cell on one engine."""
     started = time.process_time()
     work = workload(arguments.workload)
-    limit = arguments.step_limit or work.step_limit
+    work = work.with_(step_limit=arguments.step_limit or work.step_limit, goals=arguments.goal or work.goals)
     result: CellResult = race(
-        work.with_(step_limit=limit),
+        work,
         arguments.batch_size,
         arguments.sparsity,
         trials=arguments.trials,
@@ -83,6 +83,7 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--sparsity", type=float, default=0.9)
     parser.add_argument("--trials", type=int, default=16)
+    parser.add_argument("--goal", type=lambda text: (float(text),), help="an error instead of the workload's")
     parser.add_argument("--step-limit", type=int, help="instead of the workload's")
     parser.add_argument("--seeds", type=int, default=3, help="how many (default: 3)")
     parser.add_argument("--engines", nargs=2, default=["native", "traced"], choices=list(available_engines()))
