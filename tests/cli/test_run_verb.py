@@ -56,6 +56,14 @@ def test_a_dry_run_of_a_network_that_nobody_knows_calls_itself_a_guess(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_folder_that_is_not_there_is_said_to_be_none(capsys, tmp_path):
+    assert main(["run", "smal"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "parsity: smal: there is no such study file or folder here, and as for pre"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_preset_takes_no_time(capsys):
     assert main(["presets"]) == 0
     assert all(not line.endswith(" 0.00") for line in capsys.readouterr().out.splitlines())
