@@ -115,7 +115,7 @@ def test_the_figure(study: Path, times: Path, tmp_path: Path, form: str) -> None
 def test_times_below_a_millisecond_have_ticks() -> None:
     panel = Figure().subplots()
     _time_axis(panel, (3e-5, 4e-2))
-    assert [spoken(tick) for tick in panel.get_yticks()] == ["50 us", "200 us", "1 ms", "5 ms", "20 ms"]
+    assert [spoken(tick) for tick in panel.get_yticks()] == ["50 us", "200 us", "500 us", "2 ms", "5 ms", "20 ms"]
 
 
 @pytest.mark.parametrize(
