@@ -106,11 +106,8 @@ def test_two_that_differ(finished, make, tmp_path, capsys, say_json):
     assert [line.split() for line in cells] == [
         ["2", "0", "0.04", "592", "1,184?", "2.00", "no"],
         ["2", "0.9", "0.04", "1,480", "1,480?", "1.00", "another", "trial"],
-        ["8", "0", "0.04", "-?", "not", "in", "A"],
-        ["8", "0.9", "0.04", "-?", "not", "in", "A"],
-        ["64", "0", "0.04", "48", "not", "in", "B"],
-        ["64", "0.9", "0.04", "-", "not", "in", "B"],
     ]
+    assert "only in A: 2 answers; --json has them\nonly in B: 2 answers;" in shown.err
     assert specs[0].startswith("batch_sizes  2, 64 ")
     assert "? trials of this cell are still due" in shown.err
     assert shown.err.endswith("the digests differ; 0 of 2 common answers are the same\n")

@@ -49,6 +49,26 @@ def test_a_dry_run_counts_the_workers_there_would_be(capsys, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_of_a_network_that_nobody_knows_calls_itself_a_guess(capsys):
+    assert main(["run", "digits", "--dry-run", "--set", "workload.network=nets:make"]) == 0
+    assert "nothing is known of nets:make yet, so it is taken for simple-cnn" in capsys.readouterr().err
+    assert main(["run", "digits", "--dry-run"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_none(capsys, tmp_path):
+    assert main(["run", "smal"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "parsity: smal: there is no such study file or folder here, and as for pre"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_preset_takes_no_time(capsys):
+    assert main(["presets"]) == 0
+    assert all(not line.endswith(" 0.00") for line in capsys.readouterr().out.splitlines())
+
+
 def test_a_verb_that_is_none_is_named_with_what_was_meant(capsys):
     assert main(["runn", "digits"]) == 2
     assert "no verb 'runn' (did you mean run?); the verbs are data, presets, new, run" in capsys.readouterr().err

@@ -28,6 +28,12 @@ def test_train_prints_outcomes(capsys):
     assert "ms a step (median)" in lines[3]
 
 
+def test_a_workload_of_ones_own_goes_by_its_studys_name(capsys, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parents[2] / "examples" / "own_model")
+    assert main(["train", "study.toml", "--batch-size", "16", "--steps", "8"]) == 0
+    assert capsys.readouterr().out.startswith("shapes: B=16, sparsity 0, 1 worker")
+
+
 def test_train_json_has_a_race(capsys):
     assert main(["train", "digits", "--batch-size", "64", "--trials", "2", "--steps", "40", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 from known_truth import TRUTH, step_times
+from matplotlib.figure import Figure
 
 from parsity.cli import main
-from parsity.planning import make_plan, measured_goals
+from parsity.planning import make_plan, measured_goals, spoken
+from parsity.report.figures.time_to_result import _time_axis
 from parsity.results import Complete
 from parsity.study import STORE, Store, StudySpec
 
@@ -108,6 +110,12 @@ def test_the_figure(study: Path, times: Path, tmp_path: Path, form: str) -> None
         text = path.read_text()
         assert text.count('id="time"') >= 4 or text.count('id="time') >= 4  # two sparsities in two panels
         assert 'id="limit' in text
+
+
+def test_times_below_a_millisecond_have_ticks() -> None:
+    panel = Figure().subplots()
+    _time_axis(panel, (3e-5, 4e-2))
+    assert [spoken(tick) for tick in panel.get_yticks()] == ["50 us", "200 us", "500 us", "2 ms", "5 ms", "20 ms"]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,12 @@ def _print(a: Path, b: Path, found: Comparison, of_a: Overview, of_b: Overview) 
     print_title("steps to result")
     in_a, in_b = _unfinished(of_a), _unfinished(of_b)
     both = in_a.keys() & in_b.keys()
-    _print_cells(found.rows, in_a, in_b)
+    common = [row for row in found.rows if _key(row) in both]
+    # Of a small study beside a large one, the cells that only one has would bury those that can be compared.
+    _print_cells(common or found.rows, in_a, in_b)
+    for letter, cells in (("A", in_a), ("B", in_b)) if common else ():
+        if alone := len(cells.keys() - both):
+            sys.stderr.write(f"only in {letter}: {counted(alone, 'answer')}; --json has them\n")
     if found.spec:
         sys.stdout.write("\n")
         print_title("specs")
@@ -72,7 +77,6 @@ def _print(a: Path, b: Path, found: Comparison, of_a: Overview, of_b: Overview) 
     if found.same:
         sys.stderr.write("the digests are equal: A and B measured the same, trial by trial\n")
         return
-    common = [row for row in found.rows if _key(row) in both]
     alike = f"{sum(row.same for row in common)} of {counted(len(common), 'common answer')}"
     sys.stderr.write(f"the digests differ; {alike} {'is' if len(common) == 1 else 'are'} the same\n")
 
@@ -96,7 +100,7 @@ def _print_cells(rows: Sequence[ComparedRow], of_a: Mapping[Key, bool], of_b: Ma
     }
     headings = [columns[name].pop(0) if name in "AB" else name for name in columns]
     print_table(headings, zip(*columns.values(), strict=True), numbers=headings[:-1])
-    if any((*of_a.values(), *of_b.values())):
+    if any("?" in text for text in (*columns["A"], *columns["B"])):
         sys.stderr.write("? trials of this cell are still due, and may need fewer steps\n")
 
 

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _hours(hours: float) -> str:
-    return f"{hours:,.0f}" if hours >= 1 else f"{hours:.2f}"
+    return f"{hours:,.0f}" if hours >= 1 else f"{hours:.2f}" if hours >= 0.005 else "< 0.01"
 
 
 def _described(preset: Preset) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def _target(arguments: argparse.Namespace) -> tuple[Path, StudySpec | None]:
 
 def _dry_run(folder: Path, spec: StudySpec | None, workers: int | None) -> int:
     from parsity.cli.progress import duration
-    from parsity.study import STORE, Study, plan, usual_workers
+    from parsity.study import STORE, Study, estimated_hours, plan, usual_workers
 
     study = Study.open(folder) if (folder / STORE).exists() else None
     asked = spec or (study.spec if study else None)
@@ -118,6 +118,12 @@ def _dry_run(folder: Path, spec: StudySpec | None, workers: int | None) -> int:
         f"about {duration(total)} of one core, {duration(total / workers)} with {workers} "
         f"worker{'' if workers == 1 else 's'}{f' of {asked.ranks} ranks each' if asked.ranks > 1 else ''}\n"
     )
+    if estimated_hours(asked) is None and not (study and any(state.measured for state in study.state())):
+        # A network of one's own may be a hundred times as fast, or as slow, as the one that stands in for it.
+        sys.stderr.write(
+            f"a guess: nothing is known of {asked.ingredients.network} yet, so it is taken for simple-cnn; "
+            "the first cells that finish put it right\n"
+        )
     return 0
 
 

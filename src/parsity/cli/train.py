@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import RawDescriptionHelpFormatter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parsity.cli.ranks import as_rank, configure_ranks, find, say, warn_of_crowd
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from parsity.parallel import ParallelResult
     from parsity.study import StudySpec
+    from parsity.training import Workload
 
 EXAMPLES = """\
 Every worker takes its part of each batch; gradients are averaged, of a pruned network the surviving ones alone. The
@@ -76,13 +78,19 @@ def _numbers(arguments: argparse.Namespace) -> tuple[int, ...]:
     return tuple(range(1, arguments.trials + 1)) if arguments.trials else (arguments.trial or 1,)
 
 
+def _workload(spec: StudySpec, source: str) -> Workload:
+    """What is trained; one's own goes by its study's name, as it has no other."""
+    found = spec.make_workload(source)
+    return found if isinstance(spec.workload, str) else replace(found, name=spec.name)
+
+
 def _with_workers_of_our_own(arguments: argparse.Namespace, spec: StudySpec) -> ParallelResult:
     from parsity.parallel import TIMEOUT, train
 
     workers = arguments.workers or 1
     warn_of_crowd(workers, spec.threads)
     return train(
-        spec.make_workload(arguments.workload),
+        _workload(spec, arguments.workload),
         arguments.batch_size,
         arguments.sparsity,
         workers=workers,
@@ -110,7 +118,7 @@ def _as_one_of_torchruns(arguments: argparse.Namespace, spec: StudySpec) -> tupl
                 f"--{option}: torchrun started this process, and decides that (--nproc-per-node, --max-restarts)"
             )
     job = TrainingJob(
-        workload=spec.make_workload(arguments.workload),
+        workload=_workload(spec, arguments.workload),
         batch_size=arguments.batch_size,
         sparsity=arguments.sparsity,
         numbers=_numbers(arguments),

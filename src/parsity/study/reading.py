@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parsity.errors import UsageError
+from parsity.extensions import unknown
 from parsity.study.overrides import apply_overrides
 from parsity.study.presets import preset_document
 from parsity.study.spec import StudySpec
@@ -35,6 +36,9 @@ def find_spec(name: str, *, scale: str | None = None, overrides: Iterable[str] =
         if scale is not None:
             raise UsageError(f"--scale {scale}: it is for presets, and {name} is a study file")
         return read_spec(path, overrides)
+    if name.partition("/")[0] not in WORKLOADS:
+        known = unknown("presets", name, WORKLOADS, paths=False)
+        raise UsageError(f"{name}: there is no such study file or folder here, and as for {known}")
     return StudySpec.from_document(apply_overrides(preset_document(name, scale), overrides), name)
 
 

@@ -32,6 +32,7 @@ from parsity.report.figures.style import (
 ASIDE = 0.08
 """Octaves between the lines, so that intervals do not hide each other."""
 ROUND = (
+    *(factor * 1e-6 for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
     *(factor * 1e-3 for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500)),
     *(float(factor) for factor in (1, 2, 5, 10, 30)),
     *(factor * 60.0 for factor in (1, 2, 5, 10, 30)),
