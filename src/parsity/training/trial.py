@@ -8,8 +8,7 @@ of the check interval; step 0 is not asked about.
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -145,17 +144,17 @@ class Trial:
 
         Calling it until ``pending`` is empty runs the trial to its end.
         """
-        began = time.perf_counter()
+        clock = stopwatch(self.conditions.engine.device)
+        began = clock()
         try:
-            return self._work()
+            return self._work(clock)
         finally:
-            self.seconds += time.perf_counter() - began
+            self.seconds += clock() - began
 
-    def _work(self) -> bool:
+    def _work(self, clock: Callable[[], float]) -> bool:
         interval = self.conditions.workload.check_interval
         to_check = interval - self.step % interval
         steps = min(to_check, max(1, IMAGES_AT_ONCE // self.conditions.batch_size))
-        clock = stopwatch(self.conditions.engine.device)
         started = clock()
         self._train(steps)
         if self.pending:  # else it became infeasible, and looked for the step

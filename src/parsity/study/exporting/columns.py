@@ -56,7 +56,7 @@ TRIAL_COLUMNS = (
     Column("steps", int, "training steps done, over all goals"),
     Column("images_looked_at", int, "validation images that goal tests looked at, over all goals, repeats counted"),
     Column("image_passes", int, "steps x batch size + images looked at: what the trial cost"),
-    Column("seconds", float, "time its training and tests took"),
+    Column("seconds", float, "time its training and tests took, of the processor where one thread of it did the work"),
     Column("step_seconds", float, "what one training step took, goal tests apart: the median", "nobody timed it"),
     Column("timed_steps", int, "how many of its steps that is the median of"),
     Column("bytes_per_step", int, "bytes each of its ranks handed over to be summed in a step; 0 with one process"),
