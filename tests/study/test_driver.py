@@ -261,6 +261,15 @@ def test_hopeless_trials_are_set_aside_by_name(tmp_path, monkeypatch, caplog):
     assert {t.result.number for t in study.trials()} == set()
 
 
+def test_a_mask_that_cuts_a_layer_off_is_warned_of_once(tmp_path, caplog):
+    changes = {"criterion": "magnitude", "sparsities": [0.5, 0.9], "trials": 2, "goals": [0.2], "step_limit": 8}
+    assert make(tmp_path / "study", **changes).run(executor="local", workers=1).exit_code == 0
+    warnings = [record.getMessage() for record in caplog.records if "no path" in record.getMessage()]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("sparsity 0.9: the mask of trial 1 leaves no path through")
+    assert "linear" in warnings[0]
+
+
 def test_only_the_last_pieces_are_cut():
     pieces = [Piece((2, 0.0), tuple(range(1, 17)), 100.0), Piece((8, 0.0), tuple(range(1, 17)), 90.0)]
     assert cut(pieces[0], pieces[1:], 1) == [pieces[0]]

@@ -14,7 +14,7 @@ from torch import Tensor
 from parsity.data import Dataset, Split, split
 from parsity.engines import Engine, make_engine
 from parsity.errors import UsageError
-from parsity.pruning import Mask, check_sparsity, flatten
+from parsity.pruning import Mask, check_sparsity, cut_off_layers, flatten
 from parsity.racing.scores import Scores
 from parsity.results import CellResult, TrialResult, settled
 from parsity.training import CertifiedTest, Conditions, Trial, Workload, derived_seed
@@ -78,6 +78,14 @@ class Cell:
         network = self.workload.make_network(derived_seed(self.seed, "weights", number))
         seed = derived_seed(self.seed, "pruning", number)
         return self.scores.mask(self.workload, network, self.data, sparsity=self.sparsity, seed=seed)
+
+    def cut_off(self, number: int) -> tuple[str, ...]:
+        """The layers that the mask of trial ``number`` leaves no path through; none where that cannot be told."""
+        network = self.workload.make_network(derived_seed(self.seed, "weights", number))
+        try:
+            return cut_off_layers(network, self.mask(number), self.data.normalise(self.data.images[:1])[0])
+        except RuntimeError:  # a network that runs in float32 alone, say: nothing to warn of, and it may train well
+            return ()
 
     def begin(self, number: int, mask: Mask | None = None) -> Trial:
         """Trial ``number`` before its first step; its mask need not be made again where it is known."""

@@ -23,7 +23,7 @@ from parsity.study.executors import Executor
 from parsity.study.planning import Piece, cut, forget_checkpoint, pieces_left, tidy
 from parsity.study.spec import StudySpec
 from parsity.study.store import AlreadyStoredError, Store
-from parsity.study.tasks import Chosen, Event, Failed, Finished, Progressed, Reached, Setting, Task
+from parsity.study.tasks import Chosen, CutOff, Event, Failed, Finished, Progressed, Reached, Setting, Task
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +85,7 @@ class Driver:
         self._seconds: dict[CellKey, float] = {}
         self._engines = dict(store.engines())
         self._images_done = 0
+        self._warned: set[float] = set()
         self._fatal: ParsityError | None = None
         self._costs.learn_from(store.cells())
         tidy(store, setting.folder)
@@ -220,6 +221,8 @@ class Driver:
             case Chosen():
                 self.store.choose(*running.task.cell, event.choice)
                 self._engines[running.task.cell] = event.choice
+            case CutOff():
+                self._warn(running.task, event)
             case Finished():
                 self._store(running, event)
             case Failed():
@@ -269,6 +272,16 @@ class Driver:
     def _plan_anew(self) -> None:
         pieces = [Piece(p.cell, p.trials, self._costs.seconds(p.cell, len(p.trials)), p.resumed) for p in self.waiting]
         self.waiting = sorted(pieces, key=lambda piece: (not piece.resumed, -piece.seconds, piece.cell))
+
+    def _warn(self, task: Task, event: CutOff) -> None:
+        """Once for each sparsity: what one batch size's first trial shows, the others' would too."""
+        if task.sparsity not in self._warned:
+            self._warned.add(task.sparsity)
+            logger.warning(
+                "sparsity %g: the mask of trial %d leaves no path through %s; such a trial cannot learn, and runs to "
+                "the step limit unless another one reaches the goal",
+                *(task.sparsity, event.trial, ", ".join(event.layers)),
+            )
 
     def _try_again(self, running: Running, event: Failed) -> None:
         task = running.task

@@ -80,6 +80,15 @@ class Chosen:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CutOff:
+    """A trial's mask leaves no path through these layers, so that it cannot learn."""
+
+    task: int
+    trial: int
+    layers: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Finished:
     """A task's results, not yet settled against those of the cell's other tasks."""
 
@@ -117,5 +126,5 @@ class Stopped:
     task: int
 
 
-Event = Progressed | Reached | Chosen | Finished | Failed | Stopped
+Event = Progressed | Reached | Chosen | CutOff | Finished | Failed | Stopped
 Listener = Callable[[Event], None]

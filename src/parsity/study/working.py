@@ -13,7 +13,7 @@ from parsity.study.news import News
 from parsity.study.planning import SCORES, checkpoint_path
 from parsity.study.ranked import Letter, RankedTask, by_ranks
 from parsity.study.spec import StudySpec
-from parsity.study.tasks import Chosen, Finished, Listener, Setting, StopRequestedError, Task
+from parsity.study.tasks import Chosen, CutOff, Finished, Listener, Setting, StopRequestedError, Task
 
 
 class Bench:
@@ -59,6 +59,8 @@ class Bench:
         self._news = News(task, self._listen)
         with arithmetic(threads=self._spec.threads):
             cell = self._chosen(self._cell(task), task)
+            if task.sparsity and (layers := cell.cut_off(task.trials[0])):
+                self._listen(CutOff(task=task.number, trial=task.trials[0], layers=layers))
         shard = Shard(
             cell=cell,
             numbers=task.trials,
