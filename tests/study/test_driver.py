@@ -261,6 +261,25 @@ def test_hopeless_trials_are_set_aside_by_name(tmp_path, monkeypatch, caplog):
     assert {t.result.number for t in study.trials()} == set()
 
 
+@pytest.mark.parametrize("executor", ["serial", "local"])
+def test_cells_that_use_their_passes_up_are_left_and_gone_on_with(whole, tmp_path, executor):
+    study = make(tmp_path / "left")
+    ended = study.run(executor=executor, passes=0.4)
+    assert (ended.how, ended.exit_code) == ("finished", 0)
+    left = {piece.cell for piece in ended.left}
+    finished = {(state.batch_size, state.sparsity) for state in study.state() if state.finished}
+    assert left
+    assert left.isdisjoint(finished)
+    assert left | finished == {(16, 0.0), (16, 0.9), (128, 0.0), (128, 0.9)}
+    assert all(piece.step * piece.cell[0] >= 0.4 * 1455 for piece in ended.left)
+    # What is left goes on from its checkpoint, or is left again almost at once; the table is the same in the end.
+    again = study.run(executor=executor, passes=0.4)
+    assert {piece.cell for piece in again.left} <= left
+    assert study.run(executor=executor).left == ()
+    assert study.digest() == whole.digest()
+    assert study.verify() == []
+
+
 def test_a_mask_that_cuts_a_layer_off_is_warned_of_once(tmp_path, caplog):
     changes = {"criterion": "magnitude", "sparsities": [0.5, 0.9], "trials": 2, "goals": [0.2], "step_limit": 8}
     assert make(tmp_path / "study", **changes).run(executor="local", workers=1).exit_code == 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parsity.cli.values import worker_count
+from parsity.cli.values import number, worker_count
 from parsity.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ examples:
   parsity run digits
   parsity run study.toml --folder results/mnist --set trials=32
   parsity run mnist-momentum --dry-run
+
+With --passes, cells that nobody finishes do not hold up the others: their checkpoints stay, and a run with more passes,
+or without, goes on.
 
 The first Ctrl-C leaves checkpoints and ends; the second ends at once. Either way nothing measured is lost."""
 
@@ -43,6 +47,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--executor", choices=["local", "serial", "ray"], default="local", help="where trials are run")
     parser.add_argument("--address", metavar="ADDR", help="of a Ray cluster (default: one of this machine's own)")
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="a folder with the data set's files")
+    parser.add_argument(
+        "--passes",
+        type=number,
+        metavar="N",
+        help="leave a cell for later when its trials have gone N times through the data and none has reached the goal",
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would be run and what it would take")
 
 
@@ -65,9 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
             workers=arguments.workers,
             address=arguments.address,
             data_folder=arguments.data_dir,
+            passes=arguments.passes or math.inf,
             watch=progress.show,
         )
     _conclude(study, ended.how)
+    for piece in ended.left:
+        batch_size, sparsity = piece.cell
+        sys.stderr.write(
+            f"left for later: B={batch_size} S={sparsity:g}, nobody at the goal after {piece.step:,} steps; "
+            f"a run with more --passes, or without, goes on\n"
+        )
     for aside in ended.set_aside:
         sys.stderr.write(
             f"set aside: B={aside.batch_size} S={aside.sparsity:g} trial {aside.number}: {aside.reason} "

@@ -6,12 +6,13 @@ from parsity.racing.checkpoint import load_checkpoint, save_checkpoint
 from parsity.racing.choosing import calibrator_of, choose_engine
 from parsity.racing.runner import Runner
 from parsity.racing.scores import Scores, Shelf
-from parsity.racing.shard import Shard
+from parsity.racing.shard import LeftForLaterError, Shard
 from parsity.racing.single import race
 
 __all__ = [
     "Bounds",
     "Cell",
+    "LeftForLaterError",
     "LocalBounds",
     "Runner",
     "Scores",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,14 @@ from parsity.racing.checkpoint import load_checkpoint, save_checkpoint
 from parsity.racing.runner import Runner
 from parsity.results import TrialResult
 from parsity.training import Trial, derived_seed, test_error
+
+
+class LeftForLaterError(Exception):
+    """Raised by `Shard.run` when its passes are used up; the checkpoint stays, and running again goes on from there."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"nobody is at the goal after {step} steps")
+        self.step = step
 
 
 @dataclass(kw_only=True)
@@ -33,6 +42,8 @@ class Shard:
     pause: Callable[[], None] = lambda: None
     watch: Callable[[Runner | None], None] = lambda runner: None
     """Told of progress as often as ``pause`` is called; without a runner while trials are being prepared."""
+    passes: float = math.inf
+    """How often trials may go through the training split while nobody has reached a goal that they run for."""
     masks: dict[int, Mask] = field(default_factory=dict, init=False)
 
     def run(self) -> tuple[TrialResult, ...]:
@@ -85,8 +96,21 @@ class Shard:
             self._save(runner)
             raise
         self.watch(runner)
+        if (step := self._used_up(runner)) is not None:
+            self._save(runner)
+            raise LeftForLaterError(step)
         if self.checkpoint is not None and time.monotonic() - self._last_saved > self.checkpoint_seconds:
             self._save(runner)
+
+    def _used_up(self, runner: Runner) -> int | None:
+        """The step at which the slowest trial has gone through the data often enough, while a goal is still open."""
+        pending = [trial for trial in runner.trials if trial.pending]
+        if not pending or self.passes == math.inf:
+            return None
+        step = min(trial.step for trial in pending)
+        goals = {goal for trial in pending for goal in trial.pending}
+        enough = step * self.cell.batch_size >= self.passes * len(self.cell.split.train)
+        return step if enough and any(math.isinf(self.bounds.best(goal)) for goal in goals) else None
 
     def _save(self, runner: Runner) -> None:
         if self.checkpoint is not None:

@@ -23,7 +23,7 @@ from parsity.study.executors import Executor
 from parsity.study.planning import Piece, cut, forget_checkpoint, pieces_left, tidy
 from parsity.study.spec import StudySpec
 from parsity.study.store import AlreadyStoredError, Store
-from parsity.study.tasks import Chosen, CutOff, Event, Failed, Finished, Progressed, Reached, Setting, Task
+from parsity.study.tasks import Chosen, CutOff, Event, Failed, Finished, Left, Progressed, Reached, Setting, Task
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +48,15 @@ class Running:
         """Expected seconds from now; a task that is overdue is expected to take a while yet."""
         passed = time.monotonic() - self.started
         return max(self.seconds - passed, 0.2 * passed)
+
+
+@dataclass(frozen=True)
+class LeftPiece:
+    """Trials of a cell that have used their passes up at ``step``, and go on in another run."""
+
+    cell: CellKey
+    trials: tuple[int, ...]
+    step: int
 
 
 @dataclass(frozen=True)
@@ -91,6 +100,7 @@ class Driver:
         tidy(store, setting.folder)
         self.waiting: list[Piece] = pieces_left(store, self._costs, setting.folder)
         self.running: dict[int, Running] = {}
+        self.left: list[LeftPiece] = []
         self.newest: CellResult | None = None
         self.asked_to_stop = False
         self.stopping = False
@@ -125,6 +135,7 @@ class Driver:
         aside = {(note.batch_size, note.sparsity, note.number) for note in self.store.set_asides()}
         self._bounds.clear()
         pieces = []
+        aside |= {(*piece.cell, number) for piece in self.left for number in piece.trials}
         for piece in pieces_left(self.store, self._costs, self._folder):
             trials = tuple(number for number in piece.trials if (*piece.cell, number) not in aside)
             if trials:
@@ -145,7 +156,8 @@ class Driver:
     @property
     def done(self) -> int:
         """How many cells have nothing left to run."""
-        left = {piece.cell for piece in self.waiting} | {running.task.cell for running in self.running.values()}
+        left = {piece.cell for piece in self.waiting} | {piece.cell for piece in self.left}
+        left |= {running.task.cell for running in self.running.values()}
         return len(self.spec.cells()) - len(left)
 
     def best(self, cell: CellKey) -> float | None:
@@ -225,6 +237,9 @@ class Driver:
                 self._warn(running.task, event)
             case Finished():
                 self._store(running, event)
+            case Left():
+                del self.running[event.task]
+                self.left.append(LeftPiece(running.task.cell, running.task.trials, event.step))
             case Failed():
                 del self.running[event.task]
                 self._try_again(running, event)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from parsity.engines import arithmetic
 from parsity.parallel import Group, ParallelCell, ParallelShard, Say, device_of, launch
-from parsity.racing import Scores
+from parsity.racing import LeftForLaterError, Scores
 from parsity.study.news import News
 from parsity.study.planning import SCORES, checkpoint_path
 from parsity.study.spec import StudySpec
-from parsity.study.tasks import Finished, Listener, Setting, Stopped, StopRequestedError, Task
+from parsity.study.tasks import Finished, Left, Listener, Setting, Stopped, StopRequestedError, Task
 
 Letter = tuple[float, int] | None
 """What the ranks are told: a goal that others of the cell have reached and the step, or nothing, which is to stop."""
@@ -25,7 +25,7 @@ class RankedTask:
     task: Task
     device: str
 
-    def run(self, group: Group, say: Say) -> Finished | Stopped:
+    def run(self, group: Group, say: Say) -> Finished | Stopped | Left:
         """Race the task's trials together; told to stop, leave a checkpoint."""
         task, setting = self.task, self.setting
         spec = StudySpec.from_json(setting.spec)
@@ -60,12 +60,15 @@ class RankedTask:
             checkpoint_seconds=setting.checkpoint_seconds,
             pause=pause,
             watch=news.tell,
+            passes=setting.passes,
         )
         try:
             with arithmetic(threads=spec.threads):
                 results = shard.run()
         except StopRequestedError:
             return Stopped(task=task.number)
+        except LeftForLaterError as left:
+            return Left(task=task.number, step=left.step)
         sent = cell.engine.meter.bytes_per_step
         return Finished(
             task=task.number,
@@ -75,7 +78,7 @@ class RankedTask:
         )
 
 
-def by_ranks(job: RankedTask, ranks: int, listen: Listener, ask: Callable[[], list[Letter]]) -> Finished:
+def by_ranks(job: RankedTask, ranks: int, listen: Listener, ask: Callable[[], list[Letter]]) -> Finished | Left:
     """Let ``ranks`` processes do ``job``; raises `StopRequestedError` where they were told to stop, and did."""
     ended = launch(job, workers=ranks, say=listen, ask=ask)
     if isinstance(ended, Stopped):

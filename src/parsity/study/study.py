@@ -9,6 +9,7 @@ driver.json     what it is doing, for those who watch
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from parsity.storage import driver_of, driving, told_to_stop
 from parsity.study.announcing import Announcing, announced
 from parsity.study.comparing import check_extension
 from parsity.study.costs import Costs
-from parsity.study.driver import Driver, How
+from parsity.study.driver import Driver, How, LeftPiece
 from parsity.study.executors import Executor, LocalExecutor, RayExecutor, SerialExecutor
 from parsity.study.planning import Piece
 from parsity.study.reading import find_spec
@@ -41,6 +42,8 @@ class Ended:
     how: How
     set_aside: tuple[SetAside, ...]
     signal: int | None = None
+    left: tuple[LeftPiece, ...] = ()
+    """What used its passes up, and goes on in a run that allows more."""
 
     @property
     def exit_code(self) -> int:
@@ -143,12 +146,14 @@ class Study:
         address: str | None = None,
         data_folder: Path | None = None,
         checkpoint_seconds: float = 60.0,
+        passes: float = math.inf,
         watch: Callable[[Driver], None] = lambda driver: None,
     ) -> Ended:
         """Measure what is left. SIGINT and SIGTERM leave checkpoints and end the run; a second one ends it at once.
 
         ``workers`` tasks are run at a time, as many as there are cores for unless given; ``watch`` is called with the
-        driver now and then.
+        driver now and then. Trials that have gone ``passes`` times through the training split while nobody has reached
+        their goal are left for later: their checkpoint stays, and a run that allows more goes on from it.
         With executor ray, ``address`` is that of a cluster there is; all of it is used unless ``workers`` says less.
         """
         with driving(self.folder / LOCK), self.store(writable=True) as store:
@@ -158,6 +163,7 @@ class Study:
                 folder=self.folder.absolute(),
                 data_folder=data_folder.absolute() if data_folder else None,
                 checkpoint_seconds=checkpoint_seconds,
+                passes=passes,
             )
             run = store.begin_run(gather_provenance(threads=spec.threads))
             how: How = "failed"
@@ -170,7 +176,7 @@ class Study:
             finally:
                 announcing.close()
                 store.end_run(run, how)
-            return Ended(how, store.set_asides(), caught[0] if caught else None)
+            return Ended(how, store.set_asides(), caught[0] if caught else None, tuple(driver.left))
 
 
 def plan(spec: StudySpec, study: Study | None = None) -> list[Piece]:

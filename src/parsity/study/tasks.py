@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ class Setting:
     folder: Path
     data_folder: Path | None = None
     checkpoint_seconds: float = 60.0
+    passes: float = math.inf
+    """How often trials may go through the training split before a cell that nobody finishes is left for later."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,5 +129,15 @@ class Stopped:
     task: int
 
 
-Event = Progressed | Reached | Chosen | CutOff | Finished | Failed | Stopped
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """A task has used its passes up at ``step`` without reaching a goal, and left its checkpoint for another run."""
+
+    task: int
+    step: int
+
+
+Final = Finished | Failed | Stopped | Left
+"""What a task ends in, exactly one of them."""
+Event = Progressed | Reached | Chosen | CutOff | Final
 Listener = Callable[[Event], None]

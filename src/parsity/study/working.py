@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from parsity.data import Dataset
 from parsity.engines import Calibrator, arithmetic, usual_memory
-from parsity.racing import Cell, Scores, Shard, calibrator_of, choose_engine
+from parsity.racing import Cell, LeftForLaterError, Scores, Shard, calibrator_of, choose_engine
 from parsity.study.news import News
 from parsity.study.planning import SCORES, checkpoint_path
 from parsity.study.ranked import Letter, RankedTask, by_ranks
 from parsity.study.spec import StudySpec
-from parsity.study.tasks import Chosen, CutOff, Finished, Listener, Setting, StopRequestedError, Task
+from parsity.study.tasks import Chosen, CutOff, Finished, Left, Listener, Setting, StopRequestedError, Task
 
 
 class Bench:
@@ -50,7 +50,7 @@ class Bench:
         elif self._news is not None:
             self._news.hear(goal, step)
 
-    def run(self, task: Task) -> Finished:
+    def run(self, task: Task) -> Finished | Left:
         """Race the task's trials; raising from ``poll`` leaves a checkpoint, from which the same task goes on."""
         checkpoint = checkpoint_path(self._setting.folder, task.cell, task.trials)
         checkpoint.parent.mkdir(parents=True, exist_ok=True)
@@ -69,9 +69,13 @@ class Bench:
             checkpoint_seconds=self._setting.checkpoint_seconds,
             pause=self._poll,
             watch=self._news.tell,
+            passes=self._setting.passes,
         )
-        with arithmetic(threads=self._spec.threads):
-            results = shard.run()
+        try:
+            with arithmetic(threads=self._spec.threads):
+                results = shard.run()
+        except LeftForLaterError as left:
+            return Left(task=task.number, step=left.step)
         return Finished(
             task=task.number,
             results=results,
@@ -79,7 +83,7 @@ class Bench:
             mask_digests={number: mask.digest for number, mask in shard.masks.items()},
         )
 
-    def _run_by_ranks(self, task: Task) -> Finished:
+    def _run_by_ranks(self, task: Task) -> Finished | Left:
         """The same by several processes, while this one passes on what there is to hear."""
         ranks = self._spec.ranks
         if task.engine == "auto":

@@ -22,7 +22,7 @@ class Place:
 class Executor(ABC):
     """Runs tasks, each in one worker, and tells a listener what happens. The driver is its only user.
 
-    Whatever becomes of a worker, each submitted task ends in exactly one of `Finished`, `Failed` or `Stopped`.
+    Whatever becomes of a worker, each submitted task ends in exactly one of `Finished`, `Failed`, `Stopped` or `Left`.
     """
 
     workers: int

@@ -24,7 +24,7 @@ from typing import Any
 from parsity.errors import ParsityError
 from parsity.spawning import how_it_ended, importable_main, interrupts_wait
 from parsity.study.executors.contract import Executor, Place
-from parsity.study.tasks import Event, Failed, Finished, Listener, Setting, Stopped, StopRequestedError, Task
+from parsity.study.tasks import Event, Failed, Final, Listener, Setting, Stopped, StopRequestedError, Task
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +140,7 @@ class LocalExecutor(Executor):
             self._replace(worker, how_it_ended(worker.process))
             return True
         worker.heard = time.monotonic()
-        ended = isinstance(event, Finished | Failed | Stopped)
+        ended = isinstance(event, Final)
         if ended:
             worker.task = None
         self._listen(event)

@@ -21,7 +21,7 @@ from parsity.study.executors.ray.connecting import Cluster, library
 from parsity.study.executors.ray.desk import Desk
 from parsity.study.executors.ray.luggage import packed
 from parsity.study.executors.ray.worker import Baggage, Hello
-from parsity.study.tasks import Event, Failed, Finished, Listener, Setting, Stopped, Task
+from parsity.study.tasks import Event, Failed, Final, Listener, Setting, Task
 
 logger = logging.getLogger(__name__)
 
@@ -207,7 +207,7 @@ class RayExecutor(Executor):
             return self._welcome(worker, said)
         ended = False
         for event in said:
-            if isinstance(event, Finished | Failed | Stopped):
+            if isinstance(event, Final):
                 ended, worker.task = True, None
             self._listen(event)
         worker.awaited = None if ended else self._news(worker)

@@ -27,6 +27,7 @@ from parsity.study.tasks import (
     Event,
     Failed,
     Finished,
+    Left,
     Progressed,
     Setting,
     Stopped,
@@ -137,7 +138,7 @@ class Worker:
         self._stopping = True
         self._scratch.cleanup()
 
-    def _run(self, task: Task) -> Finished:
+    def _run(self, task: Task) -> Finished | Left:
         self._task = task.number
         if self._bench is None:
             self._bench = self._make_bench()
@@ -146,7 +147,10 @@ class Worker:
         if kept is not None:
             self._checkpoint.take(kept)
         try:
-            return self._bench.run(task)
+            ended = self._bench.run(task)
+            if isinstance(ended, Left):
+                self._checkpoint.send(self._write)
+            return ended
         except StopRequestedError:
             self._checkpoint.send(self._write)
             raise
