@@ -23,6 +23,7 @@ def here(tmp_path, monkeypatch):
         (["--workers", "99999999"], "'99999999': a whole number from 1 to 1,024"),
         (["--executor", "serial", "--workers", "2"], "--workers 2: the serial executor has one"),
         (["--data-dir", "nowhere"], "--data-dir nowhere: there is no such folder"),
+        (["--passes", "0"], "'0': a whole number from 1 up"),
         (["--set", "trials=0"], "trials: too small (found 0)"),
         (["--scale", "paper"], "it has no scale 'paper'; allowed: desk"),
     ],
@@ -107,3 +108,18 @@ def test_letters_that_the_terminal_does_not_know_are_escaped():
 def test_a_name_too_long_for_a_file_is_one_line(capsys):
     assert main(["run", "digits", "--folder", "a" * 300, "--dry-run"]) == 1
     assert capsys.readouterr().err == f"parsity: {'a' * 300}: File name too long\n"
+
+
+def test_what_uses_its_passes_up_is_said_and_gone_on_with(capsys):
+    # One trial whose rate is far too low never gets there: the limit would be the end of it, two hundred passes later.
+    words = ["run", "digits", "--folder", "slow", "--executor", "serial", "--set", "batch_sizes=[512]"]
+    words += ["--set", "sparsities=[0]", "--set", "trials=1", "--set", "patience=1"]
+    words += ["--set", "space.learning_rate={scale='log', low=1e-7, high=2e-7}", "--set", "step_limit=600"]
+    assert main([*words, "--passes", "20"]) == 0
+    said = capsys.readouterr().err
+    assert said.count("left for later: B=512 S=0, nobody at the goal after 58 steps") == 2
+    assert "0 of 1 cells measured in slow" in said
+    assert main(["run", "slow", "--executor", "serial"]) == 0
+    assert "left for later" not in capsys.readouterr().err
+    assert main(["table", "slow"]) == 0
+    assert "-" in capsys.readouterr().out

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from parsity.results import CellResult
     from parsity.study import Driver, StudySpec
+    from parsity.study.driver import LeftPiece
 
 PLAIN_EVERY = 30.0  # seconds between lines where nothing else is to be said
 LIVE_EVERY = 0.25
@@ -29,6 +30,7 @@ class Progress:
         self._spoken = self._drawn = time.monotonic()
         self._known: set[tuple[int, float]] = set()
         self._finished: list[CellResult] = []
+        self._left = 0
 
     def __enter__(self) -> Self:
         name, cells = self._spec.name, len(self._spec.cells())
@@ -53,6 +55,9 @@ class Progress:
             self._known.add((newest.batch_size, newest.sparsity))
             self._finished.append(newest)
             self._say(self._cell_line(newest, driver))
+        for piece in driver.left[self._left :]:
+            self._say(f"  {left_line(piece)}")
+        self._left = len(driver.left)
         now = time.monotonic()
         if self._live is not None:
             if now - self._drawn >= LIVE_EVERY:
@@ -104,6 +109,12 @@ class Progress:
         barred = Table.grid()
         barred.add_row("  ", bar)
         return Group(Text(""), tasks, barred, Text(f"  {self._totals(driver)}"))
+
+
+def left_line(piece: LeftPiece) -> str:
+    """What is said of trials that have used their passes up."""
+    batch_size, sparsity = piece.cell
+    return f"left for later: B={batch_size} S={sparsity:g}, nobody at the goal after {piece.step:,} steps"
 
 
 def duration(seconds: float) -> str:

@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run it."""
-    from parsity.cli.progress import Progress
+    from parsity.cli.progress import Progress, left_line
     from parsity.study import Study
 
     if arguments.data_dir is not None and not arguments.data_dir.is_dir():
@@ -80,11 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     _conclude(study, ended.how)
     for piece in ended.left:
-        batch_size, sparsity = piece.cell
-        sys.stderr.write(
-            f"left for later: B={batch_size} S={sparsity:g}, nobody at the goal after {piece.step:,} steps; "
-            f"a run with more --passes, or without, goes on\n"
-        )
+        sys.stderr.write(f"{left_line(piece)}; a run with more --passes, or without, goes on\n")
     for aside in ended.set_aside:
         sys.stderr.write(
             f"set aside: B={aside.batch_size} S={aside.sparsity:g} trial {aside.number}: {aside.reason} "
