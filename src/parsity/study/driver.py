@@ -239,6 +239,7 @@ class Driver:
                 self._store(running, event)
             case Left():
                 del self.running[event.task]
+                self._images_done += running.images - running.images_before
                 self.left.append(LeftPiece(running.task.cell, running.task.trials, event.step))
             case Failed():
                 del self.running[event.task]
