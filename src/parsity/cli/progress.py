@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from parsity.results import CellResult
     from parsity.study import Driver, StudySpec
-    from parsity.study.driver import LeftPiece
+    from parsity.study.running import LeftPiece
 
 PLAIN_EVERY = 30.0  # seconds between lines where nothing else is to be said
 LIVE_EVERY = 0.25

@@ -13,7 +13,6 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
 from parsity.errors import ParsityError
@@ -21,6 +20,7 @@ from parsity.results import CellResult
 from parsity.study.costs import CellKey, Costs
 from parsity.study.executors import Executor
 from parsity.study.planning import Piece, cut, forget_checkpoint, pieces_left, tidy
+from parsity.study.running import Eta, LeftPiece, Running
 from parsity.study.spec import StudySpec
 from parsity.study.store import AlreadyStoredError, Store
 from parsity.study.tasks import Chosen, CutOff, Event, Failed, Finished, Left, Progressed, Reached, Setting, Task
@@ -29,43 +29,6 @@ logger = logging.getLogger(__name__)
 
 TRIES = 4  # the first, and three more
 How = Literal["finished", "interrupted", "failed"]
-
-
-@dataclass
-class Running:
-    """A task in a worker's hands."""
-
-    task: Task
-    seconds: float
-    """Expected."""
-    started: float = field(default_factory=time.monotonic)
-    step: int = 0
-    images: int = 0
-    images_before: int = 0
-
-    @property
-    def left(self) -> float:
-        """Expected seconds from now; a task that is overdue is expected to take a while yet."""
-        passed = time.monotonic() - self.started
-        return max(self.seconds - passed, 0.2 * passed)
-
-
-@dataclass(frozen=True)
-class LeftPiece:
-    """Trials of a cell that have used their passes up at ``step``, and go on in another run."""
-
-    cell: CellKey
-    trials: tuple[int, ...]
-    step: int
-
-
-@dataclass(frozen=True)
-class Eta:
-    """Seconds to the end, with an interval that should hold two times in three."""
-
-    low: float
-    middle: float
-    high: float
 
 
 class Driver:

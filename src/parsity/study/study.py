@@ -22,10 +22,11 @@ from parsity.storage import driver_of, driving, told_to_stop
 from parsity.study.announcing import Announcing, announced
 from parsity.study.comparing import check_extension
 from parsity.study.costs import Costs
-from parsity.study.driver import Driver, How, LeftPiece
+from parsity.study.driver import Driver, How
 from parsity.study.executors import Executor, LocalExecutor, RayExecutor, SerialExecutor
 from parsity.study.planning import Piece
 from parsity.study.reading import find_spec
+from parsity.study.running import LeftPiece
 from parsity.study.spec import StudySpec
 from parsity.study.store import CellState, Damage, SetAside, Store, StoredTrial, TableRow, gather_provenance, verify
 from parsity.study.tasks import Setting
