@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from parsity.analysis import CurveAnalysis, Estimate
+from parsity.analysis import CurveAnalysis
 from parsity.report.page.findings import Finding
 from parsity.report.page.lead import lead
 from parsity.report.page.markup import Html, tag
-from parsity.report.page.numbers import DASH, about, called, factor, interval, rests_on
+from parsity.report.page.numbers import DASH, about, called, counted, factor, interval, rests_on
 from parsity.report.page.trust import KINDS, reasons, verdict
 from parsity.report.page.words import words
 
@@ -61,16 +61,13 @@ def _cost(finding: Finding) -> Html | None:
         rows.append(_row(called(one.sparsity), factor(mean.value), interval(mean, "factor"), measured))
     if not rows:
         return None
-    against, mean = called(finding.ratios[0].against), finding.ratios[0].believed_mean
+    against, trials = called(finding.ratios[0].against), finding.ratios[0].mean.n
     note = (
-        f"Steps over those of the {against} network: the geometric mean over batch sizes, its 95 % interval from "
-        f"{_basis(mean)}, and the least and the most at any batch size."
+        f"Steps over those of the {against} network: the geometric mean over batch sizes, and the least and the most "
+        f"at any. Intervals are 95 %: by {counted(trials, 'trial')} a cell where they bound it, else by how batch sizes "
+        "scatter about a line."
     )
     return _card("Cost of sparsity", "How many times as many steps pruned networks take", rows, note)
-
-
-def _basis(mean: Estimate) -> str:
-    return f"{rests_on(mean)} a cell" if mean.source == "trials" else f"how {rests_on(mean)} scatter about a line"
 
 
 def _row(name: str, value: str, bounds: str, more: str) -> Html:
