@@ -64,8 +64,8 @@ def _cost(finding: Finding) -> Html | None:
     against, trials = called(finding.ratios[0].against), finding.ratios[0].mean.n
     note = (
         f"Steps over those of the {against} network: the geometric mean over batch sizes, and the least and the most "
-        f"at any. Intervals are 95 %: by {counted(trials, 'trial')} a cell where they bound it, else by how batch sizes "
-        "scatter about a line."
+        f"at any. Intervals are 95 %: by {counted(trials, 'trial')} a cell where they bound it, else by how "
+        "batch sizes scatter about a line."
     )
     return _card("Cost of sparsity", "How many times as many steps pruned networks take", rows, note)
 
