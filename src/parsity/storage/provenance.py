@@ -30,7 +30,8 @@ def gather_provenance(
         "cores": _cores(),
         "threads": threads,
         "data_digest": data_digest,
-        "command": sys.argv if command is None else command,
+        # Where the program lies on a machine is nobody else's concern.
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]] if command is None else command,
         "host": platform.node(),
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }

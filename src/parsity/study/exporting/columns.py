@@ -79,8 +79,14 @@ def about(store: Store) -> dict[str, Any]:
         "digest": store.digest(),
         "identity": store.identity,
         "spec": store.spec,
-        "runs": {str(number): dict(run) for number, run in store.runs().items()},
+        "runs": {str(number): _told(run) for number, run in store.runs().items()},
     }
+
+
+def _told(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run's provenance; of its command the program's name, not where that lay on the machine."""
+    program, *words = run.get("command") or [""]
+    return {**run, "command": [program.replace("\\", "/").rpartition("/")[2], *words] if program else words}
 
 
 def table_rows(store: Store) -> list[dict[str, Any]]:
