@@ -84,7 +84,7 @@ def about(store: Store) -> dict[str, Any]:
 
 
 def _told(run: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's provenance; of its command the program's name, not where that lay on the machine."""
+    """A run's provenance; of its command the program's name, not where that lay, as studies begun earlier have it."""
     program, *words = run.get("command") or [""]
     return {**run, "command": [program.replace("\\", "/").rpartition("/")[2], *words] if program else words}
 
